@@ -14,7 +14,7 @@ step "$build/tests/measure_selftest"
 step "$build/tests/timed_selftest"
 step "$build/tests/memory_selftest"
 step "$build/tests/counts_selftest"
-step "$source/cmake/python" "$source/tests/scripts/test_mutants.py"
+step "$source/cmake/python" -m pytest "$source/tests/scripts/test_mutants.py"
 step "$RUNGS" doctor
 step "$source/cmake/python" "$source/tests/gpu/counts_rows.py" "$build" "$out/counts"
 step "$RUNGS" run smoke --quick --out "$out/smoke.jsonl"

@@ -3,12 +3,12 @@ rows later. And emulated rows win nowhere over rows that ran, in whatever order 
 
 import copy
 import json
-import pathlib
 import re
 import statistics
-import tempfile
 
-from program import CUDA, RELEASE, SOURCE, call, expect, expect_error, rows_of
+import pytest
+
+from program import CUDA, SOURCE, call, expect, expect_error, needs_release, rows_of
 
 from analysis import joined, select
 from analysis.claim_text import OUTCOMES, PROGRAMS
@@ -87,7 +87,13 @@ def told(text):
     }
 
 
-def one_outcome_everywhere(folder):
+needs_cuda = pytest.mark.skipif(not CUDA, reason="this build has no CUDA variants")
+ROWS = SOURCE / "tests/golden/rows.jsonl"
+GOLDEN = [json.loads(line) for line in ROWS.read_text().splitlines()]
+
+
+@needs_release
+def test_a_claim_has_one_outcome_everywhere(folder):
     scenario, out, page = folder / "all.yaml", folder / "rows.jsonl", folder / "REPORT.md"
     scenario.write_text(
         SCENARIO
@@ -156,14 +162,17 @@ def one_outcome_everywhere(folder):
     )
 
 
-def shipped_claims(folder):
-    done = call("list", "claims", "--json")
-    claims = json.loads(done.stdout)
+@pytest.fixture(scope="module")
+def claims():
+    return json.loads(call("list", "claims", "--json").stdout)
+
+
+@needs_cuda
+def test_a_shipped_claim_says_what_it_is(claims):
     judgeable = [c for c in claims if c["rule"]]
     expect(
         all(c["rule"] in RULES and c["expected"] and (c["reason"] or c["rule"] == "shown") for c in judgeable),
         "every shipped claim has a rule, a band and its reason",
-        done,
     )
     expect(all(c["program"] in SCHEMA["program"]["enum"] for c in claims), "and names whose program tests it")
     expect(
@@ -172,6 +181,11 @@ def shipped_claims(folder):
     )
     lines = call("list", "claims").stdout
     expect(all(c["expected"] in lines for c in judgeable), "rungs list claims shows it")
+
+
+@needs_cuda
+def test_shipped_claims_are_of_the_right_kind(claims):
+    judgeable = [c for c in claims if c["rule"]]
     modes = {
         c["id"]: (c["mode"], c["baseline_mode"]) for c in claims if c["id"].startswith("dcs-p100") and "cuda" in c["id"]
     }
@@ -199,6 +213,10 @@ def shipped_claims(folder):
         not any("peer_pandas" in c["variant"] and c["quantity"] == "error" for c in judgeable),
         "that pandas is right is a row, no claim",
     )
+
+
+@needs_cuda
+def test_committed_claims_are_what_judge_says_of_the_committed_rows(folder, claims):
     committed = SOURCE / "results/claims.jsonl"
     done = call("judge", "--out", folder / "claims.jsonl")
     expect(done.returncode == 0, "the committed rows can be judged", done)
@@ -222,12 +240,11 @@ def load(folder, *files):
     return select.load(paths)
 
 
-def emulated_rows_win_nowhere(folder):
-    golden = [json.loads(line) for line in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()]
-    gpu = next(line["run"] for line in golden if line["kind"] == "environment" and line["gpu"])
+def test_emulated_rows_win_nowhere(folder):
+    gpu = next(line["run"] for line in GOLDEN if line["kind"] == "environment" and line["gpu"])
     real = next(
         line
-        for line in golden
+        for line in GOLDEN
         if line["kind"] == "row" and line["run"] == gpu and line["backend"] == "cuda" and line["timing"]
     )
     emulated = {
@@ -238,7 +255,7 @@ def emulated_rows_win_nowhere(folder):
         "verdict": "fail",
         "reason": "emulated",
     }
-    circumstances = [line for line in golden if line["kind"] == "environment"]
+    circumstances = [line for line in GOLDEN if line["kind"] == "environment"]
     for what, lines in (("before", [emulated, real]), ("after", [real, emulated])):
         kept = load(folder, circumstances + lines).rows
         expect(
@@ -257,50 +274,37 @@ def emulated_rows_win_nowhere(folder):
     )
 
 
-def judgements_replace(folder):
-    golden = [json.loads(line) for line in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()]
-    claims = [line for line in golden if line["kind"] == "claim"]
+def test_a_file_of_claims_stands_for_all_claims_of_its_scenarios(folder):
+    claims = [line for line in GOLDEN if line["kind"] == "claim"]
     anew = {**claims[0], "outcome": "fails"}
-    for order in ((golden, [anew]), ([anew], golden)):
-        found = load(folder, *order).claims
-        expect(found == [anew], "a file of claims alone stands for all claims of its scenarios")
+    for order in ((GOLDEN, [anew]), ([anew], GOLDEN)):
+        assert load(folder, *order).claims == [anew]
     other = {**anew, "scenario": "published/other", "id": "other"}
-    expect(len(load(folder, golden, [other]).claims) == len(claims) + 1, "and for those of no other scenario")
+    assert len(load(folder, GOLDEN, [other]).claims) == len(claims) + 1, "and for those of no other scenario"
+
+
+def test_claims_of_older_versions_are_left_out_with_a_warning(folder):
+    claims = [line for line in GOLDEN if line["kind"] == "claim"]
     old = [
         {**{key: value for key, value in c.items() if key not in ("outcome", "rule")}, "verdict": "reproduced"}
         for c in claims
     ]
-    rows = [line for line in golden if line["kind"] != "claim"]
+    rows = [line for line in GOLDEN if line["kind"] != "claim"]
     for results in (load(folder, rows + old), load(folder, rows, old)):
-        expect(
-            not results.claims and any("judge" in w for w in results.warnings),
-            "claims of older versions are left out, with a warning",
-        )
+        assert not results.claims and any("judge" in w for w in results.warnings)
 
 
-def main():
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        emulated_rows_win_nowhere(folder)
-        judgements_replace(folder)
-        if RELEASE:
-            one_outcome_everywhere(folder)
-        if CUDA:
-            shipped_claims(folder)
-            (folder / "none.jsonl").write_text(
-                "".join(line for line in (SOURCE / "tests/golden/rows.jsonl").open() if '"environment"' in line)
-            )
-            expect_error(
-                call("judge", folder / "none.jsonl"), 3, "no claim was judged", "no row of a scenario with claims"
-            )
-        else:
-            expect_error(
-                call("judge", SOURCE / "tests/golden/rows.jsonl"),
-                4,
-                "no CUDA variants",
-                what="a build without CUDA does not judge what it does not know",
-            )
-        expect_error(call("judge", folder / "missing.jsonl"), 2, "missing.jsonl")
+@needs_cuda
+def test_rows_without_claims_are_not_judged(folder):
+    (folder / "none.jsonl").write_text("".join(line for line in ROWS.open() if '"environment"' in line))
+    done = call("judge", folder / "none.jsonl")
+    expect_error(done, 3, "no claim was judged", "no row of a scenario with claims")
 
 
-main()
+@pytest.mark.skipif(CUDA, reason="this build has CUDA variants")
+def test_a_build_without_cuda_does_not_judge_what_it_does_not_know():
+    expect_error(call("judge", ROWS), 4, "no CUDA variants")
+
+
+def test_a_file_that_is_missing_is_named(folder):
+    expect_error(call("judge", folder / "missing.jsonl"), 2, "missing.jsonl")

@@ -3,13 +3,16 @@ behind weights that underflow; what the truncated tiles forget and the scans mus
 published tile refuses."""
 
 import math
-import pathlib
-import sys
-import tempfile
 
-from program import EMULATOR, call, expect, rows_of, same_bits_with_any_blocks
+import numpy
+import pytest
+
+from program import call, emulate_each, expect, needs_emulator, same_bits_with_any_blocks
+
+pytestmark = needs_emulator
 
 SCANS = ("cuda_log_stage", "cuda_block_scan", "cuda_cub_scan")
+ALL = ("cpu_sequential", "cpu_best", *SCANS)
 TILE, PUBLISHED = "cuda_truncated_tile_closed_form", "cuda_truncated_tile"
 
 
@@ -42,52 +45,38 @@ def check(folder, variant, *settings, starts=None):
     return call(*words, *(word for setting in settings for word in ("--set", setting)))
 
 
-def check_exact(folder):
-    import numpy
-
-    count = 0
-    for kind in ("gap", "late", "leading", "one", "inf", "sparse"):
-        numpy.save(folder / "x.npy", values(kind, 8000))
-        for agg, adjust in (("mean", "true"), ("mean", "false"), ("var", "true"), ("var", "false")):
+@pytest.mark.parametrize("kind", ["gap", "late", "leading", "one", "inf", "sparse"])
+def test_scans_over_gaps_and_infinities(folder, kind):
+    numpy.save(folder / "x.npy", values(kind, 8000))
+    for agg in ("mean", "var"):
+        for adjust in ("true", "false"):
             for variant in SCANS:
                 done = check(folder, variant, "span=3", f"agg={agg}", f"adjust={adjust}")
-                if done.returncode != 0:
-                    expect(False, f"{variant} on {kind}, agg={agg} adjust={adjust}", done)
-                count += 1
-    expect(count == 72, "72 gaps and infinities")
+                expect(done.returncode == 0, f"{variant}, agg={agg} adjust={adjust}", done)
 
 
-def check_tile(folder):
+@pytest.mark.parametrize("segments", ["none", "mask"])
+@pytest.mark.parametrize("begin, length", [(90, 60), (70, 20), (20, 75), (0, 40), (100, 79)])
+def test_the_truncated_tile_sees_the_end_of_a_gap(folder, begin, length, segments):
     """Gaps that begin before a thread's window of 80 elements and end within it, and scattered observations."""
-    import numpy
-
-    rng, cases = numpy.random.default_rng(9), 0
     numpy.save(folder / "s.npy", (numpy.arange(400) % 131 == 130).astype("u1"))
-    for begin, length in ((90, 60), (70, 20), (20, 75), (0, 40), (100, 79)):
-        x = rng.normal(size=400) + 5
-        x[begin : begin + length] = math.nan
-        x[begin + length + 1 : begin + length + 40 : 3] = math.nan
-        numpy.save(folder / "x.npy", x)
-        for agg, adjust in (("mean", "true"), ("mean", "false"), ("var", "true"), ("std", "false")):
-            for starts in (None, folder / "s.npy"):
-                done = check(folder, TILE, "span=8", f"agg={agg}", f"adjust={adjust}", starts=starts)
-                if done.returncode != 0:
-                    expect(
-                        False,
-                        f"{TILE} over {length} NaN from {begin}, agg={agg} adjust={adjust}, {'' if starts else 'no '}segments",
-                        done,
-                    )
-                cases += 1
-    expect(cases == 40, "40 gaps that the window of the truncated tile sees the end of")
-    impulse = 1e-3 * rng.normal(size=2000)
+    x = numpy.random.default_rng(9).normal(size=400) + 5
+    x[begin : begin + length] = math.nan
+    x[begin + length + 1 : begin + length + 40 : 3] = math.nan
+    numpy.save(folder / "x.npy", x)
+    starts = folder / "s.npy" if segments == "mask" else None
+    for agg, adjust in (("mean", "true"), ("mean", "false"), ("var", "true"), ("std", "false")):
+        done = check(folder, TILE, "span=8", f"agg={agg}", f"adjust={adjust}", starts=starts)
+        expect(done.returncode == 0, f"{TILE}, agg={agg} adjust={adjust}", done)
+
+
+@pytest.mark.parametrize("agg", ["var", "std"])
+def test_the_truncated_tile_forgets_an_impulse(folder, agg):
+    """What the window drops counts in the correction, where few observations make up most of the weight."""
+    impulse = 1e-3 * numpy.random.default_rng(9).normal(size=2000)
     impulse[1000] = 1
     numpy.save(folder / "x.npy", impulse)
-    for agg in (
-        "var",
-        "std",
-    ):  # what the window drops counts in the correction, where few observations make up most of the weight
-        done = check(folder, TILE, "span=1.5", f"agg={agg}")
-        expect(done.returncode == 0, f"{TILE} forgets an impulse at span 1.5, {agg}", done)
+    expect((done := check(folder, TILE, "span=1.5", f"agg={agg}")).returncode == 0, "an impulse at span 1.5", done)
 
 
 def within(done):
@@ -95,24 +84,21 @@ def within(done):
     return done.returncode == 0 or "check failed: y: not judgeable" in done.stderr
 
 
-def check_large(folder):
-    """The largest double fades to what its weight is, or to nothing, from each state."""
-    import numpy
-
+@pytest.mark.parametrize("adjust", ["true", "false"])
+def test_the_largest_double_fades(folder, adjust):
+    """To what its weight is, or to nothing, from each state."""
     x = numpy.random.default_rng(10).normal(size=6000) * 1e-12
     x[[10, 3999]] = 1.7e308
     x[4000:5000] = math.nan
     numpy.save(folder / "x.npy", x)
-    for adjust in ("true", "false"):
-        for variant in ("cpu_sequential", "cpu_best", *SCANS):
-            done = check(folder, variant, "span=3", f"adjust={adjust}")
-            expect(within(done), f"{variant} forgets 1.7e308, adjust={adjust}", done)
+    for variant in ALL:
+        done = check(folder, variant, "span=3", f"adjust={adjust}")
+        expect(within(done), f"{variant} forgets 1.7e308", done)
 
 
-def check_faded(folder):
-    """Weights around 2^-1000, which count as none: of half-lives that meet it, and behind scattered observations."""
-    import numpy
-
+@pytest.mark.parametrize("agg, adjust", [("var", "true"), ("std", "false"), ("mean", "false")])
+def test_weights_around_2_to_the_minus_1000_count_as_none(folder, agg, adjust):
+    """Those of half-lives that meet it, and behind scattered observations."""
     rng = numpy.random.default_rng(11)
     gappy = rng.normal(size=2000)
     gappy[rng.random(2000) < 0.9] = math.nan
@@ -126,31 +112,21 @@ def check_faded(folder):
     )
     for number, (x, setting) in enumerate(cases):
         numpy.save(folder / "x.npy", x)
-        for agg, adjust in (("var", "true"), ("std", "false"), ("mean", "false")):
-            for variant in ("cpu_sequential", "cpu_best", *SCANS):
-                done = check(folder, variant, setting, f"agg={agg}", f"adjust={adjust}")
-                expect(
-                    within(done),
-                    f"{variant} on faded weights, case {number}, {setting} agg={agg} adjust={adjust}",
-                    done,
-                )
+        for variant in ALL:
+            done = check(folder, variant, setting, f"agg={agg}", f"adjust={adjust}")
+            expect(within(done), f"{variant} on faded weights, case {number}, {setting}", done)
+
+
+@pytest.mark.parametrize("setting", ["span=1", "alpha=1", "com=0"])
+def test_1e300_is_forgotten_at_once(folder, setting):
     numpy.save(folder / "x.npy", numpy.array([1e300, 1e-150, 2, math.nan, 1e-160, -1e300, 1e-300]))
-    for setting in ("span=1", "alpha=1", "com=0"):
-        for variant in ("cpu_sequential", "cpu_best", *SCANS):
-            done = check(folder, variant, setting)
-            expect(within(done), f"{variant} forgets 1e300 at once, {setting}", done)
+    for variant in ALL:
+        expect(within(done := check(folder, variant, setting)), f"{variant} forgets 1e300 at once", done)
 
 
-def run(folder, what, *variants):
-    out = folder / "rows.jsonl"
-    out.unlink(missing_ok=True)
-    done = call("run", what, "--variants", ",".join(variants), "--emulate", "--verify-only", "--out", out, cwd=folder)
-    return done, {row["variant"].split("/")[1]: row for row in rows_of(out)}
-
-
-def check_published(folder):
-    """Where the published kernel has no answer, and the last cases where it has one."""
-    for case, verdict, words in (
+@pytest.mark.parametrize(
+    "case, verdict, words",
+    [
         ("n=8000 span=307", "pass", ""),
         ("n=8000 span=308", "skip", "49208 bytes"),
         ("n=100 span=308", "skip", "49208 bytes"),
@@ -163,89 +139,43 @@ def check_published(folder):
         ("n=100 span=3 adjust=false", "skip", "adjust=false"),
         ("n=100 span=3 segments=mask", "skip", "one series"),
         ("n=0 span=3", "pass", ""),
-    ):
-        out = folder / "rows.jsonl"
-        out.unlink(missing_ok=True)
-        done = call(
-            "run",
-            f"ewm {case} input=ones",
-            "--variants",
-            PUBLISHED,
-            "--emulate",
-            "--verify-only",
-            "--out",
-            out,
-            cwd=folder,
-        )
-        (row,) = rows_of(out)
-        expect(
-            row["verdict"] == verdict and words in (row["reason"] or ""),
-            f"{PUBLISHED}, {case}: {verdict} {words}",
-            done,
-        )
+    ],
+)
+def test_where_the_published_kernel_has_an_answer(folder, case, verdict, words):
+    done, found = emulate_each(folder, f"ewm {case} input=ones", PUBLISHED)
+    row = found[PUBLISHED]
+    expect(row["verdict"] == verdict and words in (row["reason"] or ""), f"{case}: {verdict} {words}", done)
 
 
-def main():
-    if not EMULATOR:
-        sys.exit(77)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        check_exact(folder)
-        check_tile(folder)
-        check_large(folder)
-        check_faded(folder)
-
-        # A block that starts alone, in any order, finds nothing published, and finds by itself what it waits for. 47 tiles, two with NaN.
-        import numpy
-
-        x = numpy.random.default_rng(7).normal(size=40003)
-        x[[20000, 33000]] = math.nan
-        numpy.save(folder / "x.npy", x)
-        for agg, adjust in (("mean", "true"), ("mean", "false"), ("var", "true"), ("std", "false")):
-            for mode in ("nan=decay", "nan=propagate"):
-                same_bits_with_any_blocks(
-                    folder, "ewm/cuda_agent_scan", "span=1e5", "threads=32", f"agg={agg}", f"adjust={adjust}", mode
-                )
-
-        for mode in ("nan=decay", "nan=propagate"):
-            done, found = run(folder, f"ewm n=8000 span=30 input=naninf {mode}", TILE, PUBLISHED, *SCANS)
-            expect(
-                all(found[variant]["verdict"] == "pass" for variant in SCANS),
-                f"scans remember NaN and inf, {mode}",
-                done,
-            )
-            expect(
-                found[TILE]["verdict"] == found[PUBLISHED]["verdict"] == "fail",
-                f"the truncated tiles forget them, {mode}",
-                done,
-            )
-
-        # The bound is what is left out: the tile fails the op's own and passes the declared one.
-        done, found = run(folder, "ewm n=8000 span=30 input=ramp", TILE, PUBLISHED, *SCANS)
-        expect(
-            all(found[variant]["verdict"] == "pass" for variant in SCANS),
-            "scans keep the op's own bound on a ramp",
-            done,
-        )
-        expect(found[TILE]["verdict"] == found[PUBLISHED]["verdict"] == "fail", "the truncated tiles do not", done)
-
-        # 227 KiB: 64 x 48 + 25980 - 1 doubles, and one span more.
-        done, found = run(folder, "ewm n=30000 span=2598 input=ones", TILE)
-        expect(found[TILE]["verdict"] == "pass", "the largest span that fits", done)
-        done, found = run(folder, "ewm n=30000 span=2599 input=ones", TILE)
-        expect(
-            found[TILE]["verdict"] == "skip" and "25990 elements" in (found[TILE]["reason"] or ""), "and the next", done
-        )
-        done, found = run(folder, "ewm n=20000 span=1e12 input=ones", TILE)
-        expect(found[TILE]["verdict"] == "pass", "a window longer than the array is the array", done)
-        done, found = run(folder, "ewm n=30000 span=30 min_periods=301 input=ones", TILE)
-        expect(
-            found[TILE]["verdict"] == "skip" and "min_periods" in (found[TILE]["reason"] or ""),
-            "min_periods beyond the window",
-            done,
-        )
-        check_published(folder)
+@pytest.mark.parametrize("mode", ["nan=decay", "nan=propagate"])
+@pytest.mark.parametrize("agg, adjust", [("mean", "true"), ("mean", "false"), ("var", "true"), ("std", "false")])
+def test_blocks_in_any_order(folder, agg, adjust, mode):
+    """A block that starts alone finds nothing published, and finds by itself what it waits for. 47 tiles, two with NaN."""
+    x = numpy.random.default_rng(7).normal(size=40003)
+    x[[20000, 33000]] = math.nan
+    numpy.save(folder / "x.npy", x)
+    settings = ("span=1e5", "threads=32", f"agg={agg}", f"adjust={adjust}", mode)
+    same_bits_with_any_blocks(folder, "ewm/cuda_agent_scan", *settings)
 
 
-if __name__ == "__main__":
-    main()
+@pytest.mark.parametrize("case", ["input=naninf nan=decay", "input=naninf nan=propagate", "input=ramp"])
+def test_scans_remember_what_truncated_tiles_forget(folder, case):
+    """NaN and infinities; on a ramp the tile fails the op's own bound: what is left out, which its declared one allows."""
+    done, found = emulate_each(folder, f"ewm n=8000 span=30 {case}", TILE, PUBLISHED, *SCANS)
+    expect(all(found[variant]["verdict"] == "pass" for variant in SCANS), "scans remember", done)
+    expect(found[TILE]["verdict"] == found[PUBLISHED]["verdict"] == "fail", "the truncated tiles forget", done)
+
+
+@pytest.mark.parametrize(
+    "case, verdict, words",
+    [
+        ("n=30000 span=2598", "pass", ""),  # 227 KiB: 64 x 48 + 25980 - 1 doubles
+        ("n=30000 span=2599", "skip", "25990 elements"),
+        ("n=20000 span=1e12", "pass", ""),  # a window longer than the array is the array
+        ("n=30000 span=30 min_periods=301", "skip", "min_periods"),
+    ],
+)
+def test_the_largest_span_that_fits(folder, case, verdict, words):
+    done, found = emulate_each(folder, f"ewm {case} input=ones", TILE)
+    row = found[TILE]
+    expect(row["verdict"] == verdict and words in (row["reason"] or ""), f"{case}: {verdict} {words}", done)

@@ -1,9 +1,6 @@
 """pandas 3's mean after a gap, with adjust=False and alpha = 1/2: the library's variant says so and is skipped, only there."""
 
 import fractions
-import pathlib
-import tempfile
-import unittest
 
 import numpy as np
 import pandas
@@ -30,50 +27,43 @@ def means(x, alpha):
     return out
 
 
-class Gap(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-
-    def execute(self, variant, x, *settings):
-        np.save(self.folder / "x.npy", np.array(x))
-        words = [word for setting in settings for word in ("--set", setting)]
-        return call(
-            "exec", variant, "--in", f"x={self.folder}/x.npy", "--out", f"y={self.folder}/y.npy", "--check", *words
-        )
-
-    def test_affected(self):
-        expected = means(X, "1/2")
-        self.assertEqual(expected[2], 3.0)
-        affected = not np.allclose(pandas.Series(X).ewm(com=1, adjust=False).mean(), expected, rtol=1e-12)
-        if pandas.__version__ == "3.0.6":  # that of requirements.txt
-            self.assertTrue(affected)
-        for decay in ("halflife=1", "alpha=0.5"):
-            done = self.execute("ewm/peer_pandas", X, decay, "adjust=false")
-            self.assertEqual(done.returncode, 4 if affected else 0, done)
-            if affected:
-                self.assertIn(f"skip: the mean of pandas {pandas.__version__} is wrong after a gap", done.stderr)
-            done = self.execute("ewm/cpu_sequential", X, decay, "adjust=false")
-            self.assertEqual(done.returncode, 0, done)
-            np.testing.assert_allclose(np.load(self.folder / "y.npy"), expected, rtol=1e-15)
-
-    def test_not_affected(self):
-        whole, late = [x for x in X if x == x] * 3, [np.nan, np.nan, *(x for x in X if x == x), np.nan]
-        for x, settings in (
-            (X, ("alpha=0.5", "adjust=false", "agg=std")),
-            (X, ("alpha=0.25", "adjust=false")),
-            (whole, ("alpha=0.5", "adjust=false")),
-            (late, ("alpha=0.5", "adjust=false")),
-        ):
-            done = self.execute("ewm/peer_pandas", x, *settings)
-            self.assertEqual(done.returncode, 0, f"{settings}: {done}")
-
-    def test_row(self):
-        done = call(
-            "run", "ewm n=5000 agg=mean span=3 adjust=false input=gaps", "--variants", "peer_pandas", "--verify-only"
-        )
-        self.assertEqual(done.returncode, 0 if "1 passed" in done.stdout else 3, done)
-        self.assertNotIn("1 failed", done.stdout)
+def execute(folder, variant, x, *settings):
+    np.save(folder / "x.npy", np.array(x))
+    words = [word for setting in settings for word in ("--set", setting)]
+    return call("exec", variant, "--in", f"x={folder}/x.npy", "--out", f"y={folder}/y.npy", "--check", *words)
 
 
-if __name__ == "__main__":
-    unittest.main(verbosity=2)
+def test_affected(folder):
+    expected = means(X, "1/2")
+    assert expected[2] == 3.0
+    affected = not np.allclose(pandas.Series(X).ewm(com=1, adjust=False).mean(), expected, rtol=1e-12)
+    if pandas.__version__ == "3.0.6":  # that of requirements.txt
+        assert affected
+    for decay in ("halflife=1", "alpha=0.5"):
+        done = execute(folder, "ewm/peer_pandas", X, decay, "adjust=false")
+        assert done.returncode == (4 if affected else 0), done
+        if affected:
+            assert f"skip: the mean of pandas {pandas.__version__} is wrong after a gap" in done.stderr
+        done = execute(folder, "ewm/cpu_sequential", X, decay, "adjust=false")
+        assert done.returncode == 0, done
+        np.testing.assert_allclose(np.load(folder / "y.npy"), expected, rtol=1e-15)
+
+
+def test_not_affected(folder):
+    whole, late = [x for x in X if x == x] * 3, [np.nan, np.nan, *(x for x in X if x == x), np.nan]
+    for x, settings in (
+        (X, ("alpha=0.5", "adjust=false", "agg=std")),
+        (X, ("alpha=0.25", "adjust=false")),
+        (whole, ("alpha=0.5", "adjust=false")),
+        (late, ("alpha=0.5", "adjust=false")),
+    ):
+        done = execute(folder, "ewm/peer_pandas", x, *settings)
+        assert done.returncode == 0, f"{settings}: {done}"
+
+
+def test_row():
+    done = call(
+        "run", "ewm n=5000 agg=mean span=3 adjust=false input=gaps", "--variants", "peer_pandas", "--verify-only"
+    )
+    assert done.returncode == (0 if "1 passed" in done.stdout else 3), done
+    assert "1 failed" not in done.stdout

@@ -1,11 +1,11 @@
 """rungs exec on a user's own .npy files: right results, clear errors, nothing left behind."""
 
-import pathlib
-import tempfile
+import io
 
 import numpy as np
+import pytest
 
-from program import EMULATOR, call, expect, expect_error
+from program import call, expect, expect_error, needs_emulator
 
 VARIANT = "rolling/cpu_naive"
 
@@ -17,163 +17,107 @@ def rolling_mean(x, w):
     return y
 
 
-def good(folder):
-    rng = np.random.default_rng(5)
-    for dtype, tolerance in ((np.float64, 1e-13), (np.float32, 1e-5)):
-        x = rng.standard_normal(1000).astype(dtype)
-        np.save(folder / "x.npy", x)
-        emulated = [["rolling/cuda_block_prefix_suffix", "--emulate"]] if EMULATOR else []
-        for extra in ([VARIANT], ["rolling/cpu_best"], *emulated):
-            out = folder / "y.npy"
-            out.unlink(missing_ok=True)
-            done = call(
-                "exec",
-                *extra,
-                "--in",
-                f"x={folder}/x.npy",
-                "--set",
-                "agg=mean",
-                "--set",
-                "window=30",
-                "--out",
-                f"y={out}",
-                "--check",
-            )
-            expect(done.returncode == 0 and "check: y passes" in done.stdout, f"{extra[0]} on {dtype.__name__}", done)
-            y = np.load(out)
-            expect(y.dtype == dtype and y.shape == x.shape, "output has the input's dtype and shape")
-            np.testing.assert_allclose(
-                y.astype(np.float64), rolling_mean(x, 30), rtol=0, atol=tolerance, equal_nan=True
-            )
+def execute(folder, *more, variant=VARIANT, inputs=("x=x.npy",), settings=("window=3",), out="y=y.npy"):
+    """exec in the folder."""
+    words = [word for item in inputs for word in ("--in", item)]
+    words += [word for item in settings for word in ("--set", item)]
+    return call("exec", variant, *words, "--out", out, *more, cwd=folder)
 
 
-def empty_and_odd(folder):
+@pytest.mark.parametrize("dtype, tolerance", [("float64", 1e-13), ("float32", 1e-5)])
+@pytest.mark.parametrize(
+    "variant",
+    [VARIANT, "rolling/cpu_best", pytest.param("rolling/cuda_block_prefix_suffix", marks=needs_emulator)],
+)
+def test_the_output_is_right(folder, variant, dtype, tolerance):
+    x = np.random.default_rng(5).standard_normal(1000).astype(dtype)
+    np.save(folder / "x.npy", x)
+    more = ["--emulate"] if "cuda" in variant else []
+    done = execute(folder, "--check", *more, variant=variant, settings=("agg=mean", "window=30"))
+    expect(done.returncode == 0 and "check: y passes" in done.stdout, f"{variant} on {dtype}", done)
+    y = np.load(folder / "y.npy")
+    assert y.dtype == dtype and y.shape == x.shape
+    np.testing.assert_allclose(y.astype(np.float64), rolling_mean(x, 30), rtol=0, atol=tolerance, equal_nan=True)
+
+
+def test_no_elements_are_an_empty_output(folder):
     np.save(folder / "x.npy", np.zeros(0))
-    done = call("exec", VARIANT, "--in", f"x={folder}/x.npy", "--set", "window=3", "--out", f"y={folder}/e.npy")
-    expect(done.returncode == 0 and np.load(folder / "e.npy").shape == (0,), "n = 0 is an empty output", done)
+    done = execute(folder)
+    expect(done.returncode == 0 and np.load(folder / "y.npy").shape == (0,), "n = 0", done)
+
+
+def test_no_window_of_more_than_n_is_complete(folder):
     np.save(folder / "x.npy", np.ones(5))
-    done = call(
-        "exec",
-        VARIANT,
-        "--in",
-        f"x={folder}/x.npy",
-        "--set",
-        "window=9",
-        "--set",
-        "incomplete=inf",
-        "--out",
-        f"y={folder}/e.npy",
-    )
-    expect(
-        done.returncode == 0 and np.isposinf(np.load(folder / "e.npy")).all(), "w > n: every window is incomplete", done
-    )
+    done = execute(folder, settings=("window=9", "incomplete=inf"))
+    expect(done.returncode == 0 and np.isposinf(np.load(folder / "y.npy")).all(), "w > n", done)
 
 
-def skips(folder):
+def test_an_unsupported_case_is_a_skip_without_output(folder):
     np.save(folder / "x.npy", np.ones(50))
-    done = call(
-        "exec",
-        "rolling/cpu_best",
-        "--in",
-        f"x={folder}/x.npy",
-        "--set",
-        "agg=apply",
-        "--set",
-        "window=3",
-        "--out",
-        f"y={folder}/s.npy",
-    )
-    expect_error(done, 4, "skip: ", what="an unsupported case is a skip with exit 4")
-    expect(not (folder / "s.npy").exists(), "a skip leaves no output")
+    expect_error(execute(folder, variant="rolling/cpu_best", settings=("agg=apply", "window=3")), 4, "skip: ")
+    assert not (folder / "y.npy").exists()
 
 
-def bad(folder):
-    x = folder / "x.npy"
-    np.save(x, np.arange(100.0))
-    out = folder / "bad.npy"
-
-    def attempt(*arguments, inputs=(f"x={x}",), variant=VARIANT, settings=("window=3",)):
-        words = ["exec", variant]
-        for item in inputs:
-            words += ["--in", item]
-        for item in settings:
-            words += ["--set", item]
-        return call(*words, *arguments, "--out", f"y={out}")
-
-    files = {
-        "int.npy": np.arange(10),
-        "rank2.npy": np.ones((3, 4)),
-        "complex.npy": np.ones(3, complex),
-        "fortran.npy": np.asfortranarray(np.ones((3, 4))),
-        "big.npy": np.ones(4, ">f8"),
-    }
-    for name, array in files.items():
-        np.save(folder / name, array)
-    whole = x.read_bytes()
-    (folder / "cut.npy").write_bytes(whole[:-5])
-    (folder / "magic.npy").write_bytes(b"NOTNUMPY" + whole[8:])
-    (folder / "long.npy").write_bytes(whole + b"x")
-    for name, words in {
-        "int.npy": ["float32 or float64"],
-        "rank2.npy": ["one dimension"],
-        "complex.npy": [],
-        "fortran.npy": [],
-        "big.npy": ["endian"],
-        "cut.npy": [],
-        "magic.npy": ["magic"],
-        "long.npy": [],
-        "missing.npy": [],
-    }.items():
-        expect_error(
-            attempt(inputs=(f"x={folder}/{name}",)), 2, name, *words, what=f"{name}: exit 2, the message names the file"
-        )
-    expect_error(attempt(settings=("window=nan",)), 2, "window", "nan", "integer")
-    expect_error(attempt(settings=("window=0",)), 2, "window", "range")
-    expect_error(attempt(settings=("windw=3",)), 2, "windw", "did you mean 'window'")
-    expect_error(attempt(settings=("agg=meen",)), 2, "meen", "mean")
-    expect_error(attempt(settings=("window=3", "n=7")), 2, "n=7", "n=100")
-    expect_error(attempt(variant="rolling/cpu_nave"), 2, "cpu_nave", "cpu_naive")
-    expect_error(attempt(inputs=(f"z={x}",)), 2, "z", "known: x")
-    expect_error(attempt(inputs=()), 2, "input 'x' is missing")
-    expect_error(attempt("--out", f"q={out}"), 2, "q", "known: y")
-    expect_error(
-        call("exec", VARIANT, "--in", f"x={x}", "--set", "window=3", "--out", f"y={folder}/nowhere/y.npy"),
-        2,
-        "nowhere/y.npy",
-    )
-    both = folder / "both.npy"
-    expect_error(
-        call(
-            "exec",
-            "discounted_cumsum_grad/cpu_best",
-            "--in",
-            f"x={x}",
-            "--in",
-            f"dy={x}",
-            "--out",
-            f"dx={both}",
-            "--out",
-            f"dgamma={both}",
-        ),
-        2,
-        "each output needs its own file",
-        "dgamma",
-    )
-    expect(not both.exists(), "nothing is written of outputs that would overwrite each other")
-    expect_error(attempt(inputs=(f"x={folder}",)), 2, str(folder), "directory")
-    expect_error(attempt(variant="cpu_naive"), 2, "did you mean 'rolling/cpu_naive'")
-    expect(not out.exists(), "no attempt left an output")
-    expect(not [p for p in folder.iterdir() if p.name.startswith("bad")], "no partial output is left")
+@pytest.fixture
+def refused(folder):
+    """x.npy in a folder where nothing else is afterwards."""
+    np.save(folder / "x.npy", np.arange(100.0))
+    yield folder
+    assert [path.name for path in folder.iterdir()] == ["x.npy"], "neither an output nor a part of one is left"
 
 
-def main():
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        good(folder)
-        empty_and_odd(folder)
-        skips(folder)
-        bad(folder)
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
 
 
-if __name__ == "__main__":
-    main()
+WHOLE = npy(np.arange(100.0))
+
+
+@pytest.mark.parametrize(
+    "file, words",
+    {
+        "int": (npy(np.arange(10)), ["float32 or float64"]),
+        "rank2": (npy(np.ones((3, 4))), ["one dimension"]),
+        "complex": (npy(np.ones(3, complex)), []),
+        "fortran": (npy(np.asfortranarray(np.ones((3, 4)))), []),
+        "big": (npy(np.ones(4, ">f8")), ["endian"]),
+        "cut": (WHOLE[:-5], []),
+        "magic": (b"NOTNUMPY" + WHOLE[8:], ["does not begin with"]),
+        "long": (WHOLE + b"x", []),
+    }.values(),
+    ids=["int", "rank2", "complex", "fortran", "big", "cut", "magic", "long"],
+)
+def test_a_file_that_is_no_such_array_is_named(refused, file, words):
+    (refused / "x.npy").write_bytes(file)
+    expect_error(execute(refused), 2, "x.npy", *words)
+
+
+@pytest.mark.parametrize(
+    "how, words",
+    [
+        ({"inputs": ["x=missing.npy"]}, ["missing.npy"]),
+        ({"inputs": ["x=."]}, ["directory"]),
+        ({"inputs": ["z=x.npy"]}, ["z", "known: x"]),
+        ({"inputs": []}, ["input 'x' is missing"]),
+        ({"settings": ["window=nan"]}, ["window", "nan", "integer"]),
+        ({"settings": ["window=0"]}, ["window", "range"]),
+        ({"settings": ["windw=3"]}, ["windw", "did you mean 'window'"]),
+        ({"settings": ["agg=meen"]}, ["meen", "mean"]),
+        ({"settings": ["window=3", "n=7"]}, ["n=7", "n=100"]),
+        ({"variant": "rolling/cpu_nave"}, ["cpu_nave", "cpu_naive"]),
+        ({"variant": "cpu_naive"}, ["did you mean 'rolling/cpu_naive'"]),
+        ({"out": "q=y.npy"}, ["q", "known: y"]),
+        ({"out": "y=nowhere/y.npy"}, ["nowhere/y.npy"]),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_told(refused, how, words):
+    expect_error(execute(refused, **how), 2, *words)
+
+
+def test_outputs_do_not_overwrite_each_other(refused):
+    both = {"variant": "discounted_cumsum_grad/cpu_best", "inputs": ["x=x.npy", "dy=x.npy"], "settings": []}
+    done = execute(refused, "--out", "dgamma=both.npy", out="dx=both.npy", **both)
+    expect_error(done, 2, "each output needs its own file", "dgamma")

@@ -3,24 +3,19 @@ for C), and hostile rows, scenarios and headers of files through every verb that
 
 import csv
 import json
-import os
-import pathlib
 import re
-import sys
-import tempfile
 import xml.etree.ElementTree as xml
+
+import pytest
 
 from program import CUDA, SOURCE, call, expect
 
-sys.path.insert(0, str(SOURCE))
-try:
-    from compare_rows import LINES, Machine
+from compare_rows import LINES, Machine  # behind program, which has the checkout in the path
 
-    from analysis import foreign
-    from analysis.export.__main__ import FORMATS
-except ImportError as error:
-    print(error)
-    sys.exit(77)
+from analysis import foreign
+
+FORMATS = pytest.importorskip("analysis.export.__main__", exc_type=ImportError).FORMATS
+CASES = json.loads((SOURCE / "tests/golden/foreign.json").read_text())
 
 BAD = (
     "::error::x\n  ::warning::y ##[error]z <script>alert(1)</script><img src=x onerror=alert(2)> \x1b]0;t\x07\x1b[31m\x9b1m\u202e\b "
@@ -29,19 +24,25 @@ BAD = (
 FORMULAS = ("=1+1", "+1", "-1+cmd", "@SUM(A1)")
 
 
-def the_table():
-    cases = json.loads((SOURCE / "tests/golden/foreign.json").read_text())
-    for case in cases:
-        text = case["text"]
-        found = {
-            "text": text,
-            "terminal": foreign.terminal(text),
-            "lines": foreign.terminal(text, lines=True),
-            "markdown": foreign.markdown(text),
-            "csv": foreign.csv(text),
-        }
-        expect(found == case, f"{text!r}: {found}")
-    expect([foreign.csv(value) for value in (-1.5, 0, None, True)] == [-1.5, 0, None, True], "numbers stay numbers")
+@pytest.fixture(autouse=True)
+def no_workflow(monkeypatch):
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: ascii(case["text"]))
+def test_the_table(case):
+    text = case["text"]
+    assert case == {
+        "text": text,
+        "terminal": foreign.terminal(text),
+        "lines": foreign.terminal(text, lines=True),
+        "markdown": foreign.markdown(text),
+        "csv": foreign.csv(text),
+    }
+
+
+def test_numbers_stay_numbers():
+    assert [foreign.csv(value) for value in (-1.5, 0, None, True)] == [-1.5, 0, None, True]
 
 
 def quiet(text, what, done=None):
@@ -129,7 +130,7 @@ def hostile_rows(path, seed):
     return path
 
 
-def through_every_verb(folder):
+def test_hostile_rows_through_every_verb(folder):
     rows, other, out = hostile_rows(folder / "rows.jsonl", 1), hostile_rows(folder / "other.jsonl", 2), folder / "out"
     out.mkdir()
     (folder / "commits").mkdir()
@@ -187,39 +188,46 @@ def through_every_verb(folder):
             harmless_file(path)
 
 
-def refusals(folder):
-    """What is refused is shown without steering."""
-    line = json.loads(hostile_rows(folder / "bad.jsonl", 3).read_text().splitlines()[0])
-    for what, text in (
-        ("a wrong type", json.dumps({**line, "date": BAD}, ensure_ascii=False)),
-        ("a key twice", f"{{{json.dumps(BAD)}: 1, {json.dumps(BAD)}: 2}}"),
-        ("no JSON", "{" + BAD.replace("\n", " ")),
-    ):
-        (folder / "bad.jsonl").write_text(text + "\n")
-        for verb in (
-            ("report", folder / "bad.jsonl", "--out", folder / "no.md"),
-            ("merge", folder / "bad.jsonl"),
-            ("compare", folder / "bad.jsonl", folder / "bad.jsonl"),
-        ):
-            done = call(*verb)
-            expect(done.returncode == 2, f"{verb[0]}: {what} is refused", done)
-            quiet(done.stdout + done.stderr, f"{verb[0]}: {what}", done)
-    text = json.dumps(BAD)
-    for what, yaml in (
-        ("a key", f"{text}: 1\n"),
-        ("an op", f"title: t\nsuites:\n - op: {text}\n"),
-        ("a variant", f"title: t\nsuites:\n - op: double\n   axes: {{n: [10]}}\n   variants: [{text}]\n"),
-        (
-            "not_run",
-            f"title: {text}\nsuites:\n - op: double\n   axes: {{n: [10]}}\n   variants: [cpu_loop]\n   not_run: {text}\n",
-        ),
-    ):
-        (folder / "bad.yaml").write_text(yaml)
-        for verb in (
-            ("run", folder / "bad.yaml", "--out", folder / "yaml.jsonl"),
-            ("run", folder / "bad.yaml", "--dry-run"),
-        ):
-            quiet((done := call(*verb)).stdout + done.stderr, f"run: {what} of a scenario", done)
+def refused_rows():
+    line = json.loads((SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()[0])
+    yield "a wrong type", json.dumps({**line, "date": BAD}, ensure_ascii=False)
+    yield "a key twice", f"{{{json.dumps(BAD)}: 1, {json.dumps(BAD)}: 2}}"
+    yield "no JSON", "{" + BAD.replace("\n", " ")
+
+
+@pytest.mark.parametrize("verb", ["report", "merge", "compare"])
+@pytest.mark.parametrize("what, text", list(refused_rows()), ids=[what for what, _ in refused_rows()])
+def test_rows_that_are_refused_are_shown_without_steering(folder, what, text, verb):
+    path = folder / "bad.jsonl"
+    path.write_text(text + "\n")
+    more = {"report": ["--out", folder / "no.md"], "merge": [], "compare": [path]}[verb]
+    done = call(verb, path, *more)
+    expect(done.returncode == 2, f"{what} is refused", done)
+    quiet(done.stdout + done.stderr, what, done)
+
+
+TEXT = json.dumps(BAD)
+CASE = "title: t\nsuites:\n - op: double\n   axes: {n: [10]}\n   variants: "
+
+
+@pytest.mark.parametrize("more", [["--out", "rows.jsonl"], ["--dry-run"]], ids=["run", "dry run"])
+@pytest.mark.parametrize(
+    "yaml",
+    [
+        f"{TEXT}: 1\n",
+        f"title: t\nsuites:\n - op: {TEXT}\n",
+        f"{CASE}[{TEXT}]\n",
+        f"{CASE.replace(': t', f': {TEXT}', 1)}[cpu_loop]\n   not_run: {TEXT}\n",
+    ],
+    ids=["a key", "an op", "a variant", "not_run"],
+)
+def test_text_of_a_scenario_is_shown_without_steering(folder, yaml, more):
+    (folder / "bad.yaml").write_text(yaml)
+    done = call("run", folder / "bad.yaml", *more, cwd=folder)
+    quiet(done.stdout + done.stderr, "run", done)
+
+
+def test_headers_of_files_are_shown_without_steering(folder):
     (folder / "bad.csv").write_text(f'"{BAD}"\n1\n')
     header = f"{{'descr': '{BAD[:60]}', 'fortran_order': False, 'shape': (1,), }}".encode()
     (folder / "bad.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
@@ -227,14 +235,3 @@ def refusals(folder):
         done = call("exec", "double", "--in", f"x={folder / name}", "--out", f"y={folder / 'y.npy'}")
         expect(done.returncode in (1, 2), f"exec: {name} is refused", done)
         quiet(done.stdout + done.stderr, f"exec: {name}", done)
-
-
-def main():
-    os.environ.pop("GITHUB_ACTIONS", None)
-    the_table()
-    with tempfile.TemporaryDirectory(prefix="rungs_foreign_") as folder:
-        through_every_verb(pathlib.Path(folder))
-        refusals(pathlib.Path(folder))
-
-
-main()

@@ -5,13 +5,12 @@ import pathlib
 import re
 import signal
 import subprocess
-import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 
-from program import MUTANTS, RUNGS, SANITIZED, call, expect, rows_of
+from program import MUTANTS, RUNGS, SANITIZED, at_once, call, expect, rows_of
 
 CASE = "double n=100003 input=normal dtype=f64"
 SEGMENTS = r"signal 11.*rungs-worker: wrote {}"
@@ -44,60 +43,63 @@ HANGING = {
 }
 
 
+OURS = f"RUNGS_TEST_ISOLATION={os.getpid()}"  # in the environment of all processes of this file, not of those of other tests
+os.environ.update([OURS.split("=")])
+
+
+def environment_has(pid, setting):
+    """Was it started with this? What has ended does not count."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return f"{setting}\0".encode() in file.read()
+    except OSError:
+        return False
+
+
 def left_running():
     """Processes of this test's programs: their command line is the worker's, wherever their session is."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and os.readlink(entry / "exe") == str(MUTANTS.resolve()):
+            ours = entry.name.isdigit() and os.readlink(entry / "exe") == str(MUTANTS.resolve())
+            if ours and environment_has(entry.name, OURS):
                 found.append((int(entry.name), (entry / "stat").read_text().rsplit(")")[-1].split()[:2]))
         except OSError:
             pass
     return [pid for pid, (_, parent) in found if parent == "1"]
 
 
-def hostile(folder):
-    expected = dict(EXPECTED)
-    if SANITIZED:  # it ends the process itself, and maps a great deal
-        for how in ("restores_input", "leaps_64k", "leaps_1m", "leaps_back", "shared_memory", "memory_of_children"):
-            del expected[how]
-    out = folder / "rows.jsonl"
-    specs = ",".join(f"cpu_takes_along how={how},cpu_right" for how in expected)
-    done = call(
-        "run", CASE, "--variants", specs, "--verify-only", "--memory-limit", "128M", "--out", out, program=MUTANTS
+@pytest.mark.parametrize("how", EXPECTED)
+@at_once
+def test_a_hostile_variant_costs_its_row_alone(folder, how):
+    if SANITIZED and re.match("restores_input|leaps_|shared_memory|memory_of_children", how):
+        pytest.skip("a sanitized process ends itself, and maps a great deal")
+    verdict, pattern = EXPECTED[how]
+    words = ("--variants", f"cpu_takes_along how={how},cpu_right", "--verify-only", "--memory-limit", "128M")
+    done = call("run", CASE, *words, "--out", folder / "rows.jsonl", program=MUTANTS)
+    after, row = sorted(rows_of(folder / "rows.jsonl"), key=lambda row: "how" in row["tunables"])
+    expect(
+        row["verdict"] == verdict and re.search(pattern, row["reason"] or "", re.S),
+        f"{row['verdict']}: {row['reason']}",
+        done,
     )
-    rows = {row["tunables"].get("how", "right"): row for row in rows_of(out)}
-    expect(done.returncode == 1, "the run goes on to its end", done)
-    for how, (verdict, pattern) in expected.items():
-        row = rows.get(how, {"verdict": None, "reason": ""})
-        expect(
-            row["verdict"] == verdict and re.search(pattern, row["reason"] or "", re.S),
-            f"{how}: {row['verdict']}: {row['reason']}",
-            done,
-        )
-    expect(wait_until(lambda: not left_running(), 10), f"no process is left: {left_running()}")
+    expect(after["verdict"] == "pass" and done.returncode == (verdict != "pass"), "the run goes on to its end", done)
 
 
-def hanging(folder):
-    """The time-out holds for every command, without what the start of a process or a library may take besides."""
-
-    def hang(number, variant, pattern):
-        out = folder / f"{number}.jsonl"
-        begin = time.monotonic()
-        done = call(
-            "run", CASE, "--variants", variant, "--verify-only", "--timeout", "1s", "--out", out, program=MUTANTS
-        )
-        reasons = [row["reason"] for row in rows_of(out) if row["verdict"] == "error"]
-        expect(
-            done.returncode == 1 and len(reasons) == 1 and re.search(pattern, reasons[0]), f"{variant}: {reasons}", done
-        )
-        expect(time.monotonic() - begin < 60, f"{variant}: at once")
-
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda item: hang(*item), [(number, *item) for number, item in enumerate(HANGING.items())]))
+@pytest.mark.parametrize("variant, pattern", HANGING.items(), ids=HANGING)
+@at_once
+def test_the_time_out_holds_for_every_command(folder, variant, pattern):
+    """Without what the start of a process or a library may take besides."""
+    out = folder / "rows.jsonl"
+    begin = time.monotonic()
+    done = call("run", CASE, "--variants", variant, "--verify-only", "--timeout", "1s", "--out", out, program=MUTANTS)
+    reasons = [row["reason"] for row in rows_of(out) if row["verdict"] == "error"]
+    expect(done.returncode == 1 and len(reasons) == 1 and re.search(pattern, reasons[0]), f"{reasons}", done)
+    expect(time.monotonic() - begin < 60, "at once")
 
 
-def shells(folder):
+@at_once
+def test_orphans_of_a_shell_are_not_the_workers(folder):
     """A shell that becomes the program leaves it children of its own: they are not the worker's."""
     out = folder / "rows.jsonl"
     words = [MUTANTS, "run", CASE, "--variants", "cpu_takes_along how=leaves_daemon", "--verify-only", "--out", out]
@@ -120,8 +122,8 @@ def shells(folder):
     )
 
 
-def neighbours(folder):
-    """The same right variant after every hostile one, in one run: its verdicts are all pass."""
+@at_once
+def test_rows_after_a_hostile_variant_are_as_they_should_be(folder):
     out = folder / "neighbours.jsonl"
     hows = ["leaves_daemon", "forges_input"]
     cases = [f"double n=100003 input=normal dtype=f64 seed={seed}" for seed in range(len(hows))]
@@ -156,7 +158,8 @@ def neighbours(folder):
     expect(len(rows_of(out)) == before + 1 and done.returncode == 1, "--resume tries it again, and goes on", done)
 
 
-def descriptors(folder):
+@at_once
+def test_a_worker_inherits_no_descriptor(folder):
     """What the program was started with open is not the worker's."""
     out, secret = folder / "descriptors.jsonl", folder / "secret"
     with open(secret, "w") as file:
@@ -180,7 +183,8 @@ def descriptors(folder):
     )
 
 
-def poison(folder):
+@at_once
+def test_values_that_look_as_if_nobody_had_written_them(folder):
     """Correct values that look as if nobody had written them, two patterns of them."""
     x = np.array([1] + [np.frombuffer(bytes([byte]) * 8, "<f8")[0] / 2 for byte in (0xA5, 0x5A)])
     np.save(folder / "x.npy", x)
@@ -193,8 +197,9 @@ def poison(folder):
     expect(done.stdout.count("y passes") == 1, "and it is said once", done)
 
 
-def user_code(folder):
-    """A function that crashes while it is loaded, and a compiler that never ends: nothing stays in $TMPDIR."""
+@at_once
+def test_code_of_the_user_leaves_nothing_in_tmpdir(folder):
+    """Neither a function that crashes while it is loaded nor a compiler that never ends."""
     temporary = folder / "tmp"
     temporary.mkdir()
     body = "__device__ void window_function(const real *shared, int history_len, real *out, int window_size, int arr_len, int offset) {}\n"
@@ -257,67 +262,46 @@ def copies(pid, temporary):
     return total
 
 
-def marked(pid, temporary):
-    """Was it started with this TMPDIR? What has ended does not count."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return f"TMPDIR={temporary}\0".encode() in file.read()
-    except OSError:
-        return False
-
-
-def columns(folder):
-    """exec, ended in the middle by Ctrl-C or without warning, leaves no copy of the user's columns, and no program at work on them."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@at_once
+def test_an_exec_that_is_ended_leaves_no_copy_of_columns(folder, number):
+    """Nor a program at work on them."""
     rows = "".join(f"Somebody {i},{i % 2}\n" for i in range(20000))
     (folder / "names.csv").write_text("name,visible\n" + rows)
-
-    def end_by(number):
-        temporary = folder / f"columns-{number}"
-        temporary.mkdir()
-        program = subprocess.Popen(
-            [
-                RUNGS,
-                "exec",
-                "redact/cpu_best",
-                "--in",
-                f"names={folder}/names.csv:name",
-                "--in",
-                f"visibilities={folder}/names.csv:visible",
-                "--out",
-                f"redacted={folder}/out.arrow",
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "TMPDIR": str(temporary)},
-        )
-        seen = (
-            wait_until(lambda: copies(program.pid, temporary) or program.poll() is not None) and program.poll() is None
-        )
-        program.send_signal(number)
-        program.wait()
-        gone = wait_until(
-            lambda: not [pid for pid in os.listdir("/proc") if pid.isdigit() and marked(pid, temporary)], 10
-        )
-        expect(
-            seen and gone and not list(temporary.iterdir()),
-            f"signal {number}: nothing is left: {list(temporary.iterdir())}, processes ended: {gone}",
-        )
-
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(end_by, (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)))
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    program = subprocess.Popen(
+        [
+            RUNGS,
+            "exec",
+            "redact/cpu_best",
+            "--in",
+            f"names={folder}/names.csv:name",
+            "--in",
+            f"visibilities={folder}/names.csv:visible",
+            "--out",
+            f"redacted={folder}/out.arrow",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    seen = wait_until(lambda: copies(program.pid, temporary) or program.poll() is not None) and program.poll() is None
+    program.send_signal(number)
+    program.wait()
+    gone = wait_until(
+        lambda: (
+            not [pid for pid in os.listdir("/proc") if pid.isdigit() and environment_has(pid, f"TMPDIR={temporary}")]
+        ),
+        10,
+    )
+    expect(
+        seen and gone and not list(temporary.iterdir()),
+        f"signal {number}: nothing is left: {list(temporary.iterdir())}, processes ended: {gone}",
+    )
 
 
-def run(test):
-    begin = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        test(pathlib.Path(name).resolve())
-    print(f"     {test.__name__}: {time.monotonic() - begin:.1f} s")
-
-
-def main():
-    with ThreadPoolExecutor() as pool:  # most of it waits
-        list(pool.map(run, (hostile, hanging, neighbours, shells, descriptors, poison, user_code, columns)))
-
-
-if __name__ == "__main__":
-    main()
+def test_no_process_is_left(begun):
+    for future in begun.values():
+        future.exception()
+    assert wait_until(lambda: not left_running(), 10), left_running()

@@ -5,9 +5,9 @@ import ast
 import os
 import pathlib
 import re
-import sys
 import tempfile
-import unittest
+
+import pytest
 
 SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 CODE = {".c", ".h", ".cu", ".cuh", ".cc", ".inc"}
@@ -361,272 +361,265 @@ RULES = {
 }
 
 
-class Layers(unittest.TestCase):
-    maxDiff = None
-
-    def test_this_repository(self):
-        for name, rule in RULES.items():
-            with self.subTest(rule=name):
-                self.assertEqual("\n".join(rule(SOURCE)), "")
-
-    def test_every_exception_is_still_needed(self):
-        for table in (MAY_ALSO_INCLUDE, MAY_PRINT, MAY_WRITE, MAY_START):
-            for path in table:
-                self.assertTrue((SOURCE / path).exists(), f"{path} is excepted and does not exist")
+@pytest.mark.parametrize("rule", RULES)
+def test_this_repository(rule):
+    assert "\n".join(RULES[rule](SOURCE)) == ""
 
 
-class Planted(unittest.TestCase):
+def test_every_exception_is_still_needed():
+    for table in (MAY_ALSO_INCLUDE, MAY_PRINT, MAY_WRITE, MAY_START):
+        for path in table:
+            assert (SOURCE / path).exists(), f"{path} is excepted and does not exist"
+
+
+def planted(rule, files_of, fault):
     """Each: one file with a violation, and one that looks like it and is none."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for path, text in {
+            "harness/op.h": "",
+            "harness/variant.h": "",
+            "harness/base/text.h": "",
+            **files_of,
+        }.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text)
+        found = list(RULES[rule](root))
+    if fault is None:
+        assert found == []
+    else:
+        assert len(found) == 1, found
+        assert fault in found[0]
 
-    def expect(self, rule, files_of, fault):
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
-            for path, text in {
-                "harness/op.h": "",
-                "harness/variant.h": "",
-                "harness/base/text.h": "",
-                **files_of,
-            }.items():
-                (root / path).parent.mkdir(parents=True, exist_ok=True)
-                (root / path).write_text(text)
-            found = list(RULES[rule](root))
-        if fault is None:
-            self.assertEqual(found, [])
-        else:
-            self.assertEqual(len(found), 1, found)
-            self.assertIn(fault, found[0])
 
-    def test_includes(self):
-        record = {"harness/record/rowfile.h": "", "harness/verify/norms.h": "", "harness/verify/families.h": ""}
-        self.expect(
-            "includes",
-            {**record, "harness/plan/a.c": '\n#include "record/rowfile.h"\n'},
-            "harness/plan/a.c:2: harness/plan/ may not include",
-        )
-        self.expect(
-            "includes",
-            {**record, "harness/plan/a.c": '#include "verify/norms.h"\n'},
-            "may not include harness/verify/norms.h",
-        )
-        self.expect(
-            "includes",
-            {**record, "harness/plan/a.c": '#include "verify/families.h"\n// #include "record/rowfile.h"\n'},
-            None,
-        )
-        self.expect("includes", {"impls/rolling/a.c": '#include "op.h"\n'}, "impls/ may not include harness/op.h")
-        self.expect(
-            "includes", {"reference/a.c": "#include <variant.h>\n"}, "reference/ may not include harness/variant.h"
-        )
-        self.expect(
-            "includes",
-            {"impls/rolling/a.h": "", "impls/double/a.c": '#include "../rolling/a.h"\n'},
-            "may not include impls/rolling/a.h",
-        )
-        self.expect("includes", {"impls/rolling/_shared.h": "", "impls/rolling/a.c": '#include "_shared.h"\n'}, None)
-        self.expect(
-            "includes",
-            {"impls/rolling/_shared.h": "", "impls/double/a.c": '#include "rolling/_shared.h"\n'},
-            "may not include impls/rolling/_shared.h",
-        )
-        self.expect("includes", {"harness/base/a.c": '#include "op.h"\n'}, "harness/base/ may not include harness/op.h")
-        self.expect("includes", {"harness/pipeline/run.c": '#include "nowhere.h"\n'}, "is no file of the repository")
-        self.expect(
-            "includes",
-            {**record, "harness/op.h": '#include "record/rowfile.h"\n'},
-            "may not include harness/record/rowfile.h",
-        )
+def test_includes():
+    record = {"harness/record/rowfile.h": "", "harness/verify/norms.h": "", "harness/verify/families.h": ""}
+    planted(
+        "includes",
+        {**record, "harness/plan/a.c": '\n#include "record/rowfile.h"\n'},
+        "harness/plan/a.c:2: harness/plan/ may not include",
+    )
+    planted(
+        "includes",
+        {**record, "harness/plan/a.c": '#include "verify/norms.h"\n'},
+        "may not include harness/verify/norms.h",
+    )
+    planted(
+        "includes",
+        {**record, "harness/plan/a.c": '#include "verify/families.h"\n// #include "record/rowfile.h"\n'},
+        None,
+    )
+    planted("includes", {"impls/rolling/a.c": '#include "op.h"\n'}, "impls/ may not include harness/op.h")
+    planted("includes", {"reference/a.c": "#include <variant.h>\n"}, "reference/ may not include harness/variant.h")
+    planted(
+        "includes",
+        {"impls/rolling/a.h": "", "impls/double/a.c": '#include "../rolling/a.h"\n'},
+        "may not include impls/rolling/a.h",
+    )
+    planted("includes", {"impls/rolling/_shared.h": "", "impls/rolling/a.c": '#include "_shared.h"\n'}, None)
+    planted(
+        "includes",
+        {"impls/rolling/_shared.h": "", "impls/double/a.c": '#include "rolling/_shared.h"\n'},
+        "may not include impls/rolling/_shared.h",
+    )
+    planted("includes", {"harness/base/a.c": '#include "op.h"\n'}, "harness/base/ may not include harness/op.h")
+    planted("includes", {"harness/pipeline/run.c": '#include "nowhere.h"\n'}, "is no file of the repository")
+    planted(
+        "includes",
+        {**record, "harness/op.h": '#include "record/rowfile.h"\n'},
+        "may not include harness/record/rowfile.h",
+    )
 
-    def test_circles(self):
-        self.expect(
-            "circles",
-            {
-                "harness/plan/a.h": '#include "plan/b.h"',
-                "harness/plan/b.h": '#include "base/text.h"\n#include "plan/a.h"',
-            },
-            "includes itself",
-        )
-        self.expect(
-            "circles",
-            {
-                "harness/plan/a.h": '#include "plan/b.h"',
-                "harness/plan/b.h": '#include "base/text.h"',
-                "harness/plan/c.h": '#include "plan/b.h"',
-            },
-            None,
-        )
 
-    def test_units(self):
-        headers = {"harness/plan/a.h": "", "harness/plan/b.h": '#include "plan/a.h"', "harness/plan/c.h": ""}
-        self.expect(
-            "units",
-            {**headers, "harness/plan/a.c": '#include "plan/c.h"', "harness/plan/c.c": '#include "plan/b.h"'},
-            "units in a circle: harness/plan/a, harness/plan/b, harness/plan/c",
-        )
-        self.expect(
-            "units",
-            {
-                **headers,
-                "harness/plan/b.c": '#include "plan/b.h"\n// #include "plan/d.h"',
-                "harness/plan/d.c": '#include "plan/b.h"\n#include "plan/c.h"',
-            },
-            None,
-        )
+def test_circles():
+    planted(
+        "circles",
+        {
+            "harness/plan/a.h": '#include "plan/b.h"',
+            "harness/plan/b.h": '#include "base/text.h"\n#include "plan/a.h"',
+        },
+        "includes itself",
+    )
+    planted(
+        "circles",
+        {
+            "harness/plan/a.h": '#include "plan/b.h"',
+            "harness/plan/b.h": '#include "base/text.h"',
+            "harness/plan/c.h": '#include "plan/b.h"',
+        },
+        None,
+    )
 
-    def test_printing(self):
-        self.expect(
-            "printing", {"harness/plan/a.c": 'void f(void) { printf("x"); }'}, "only the program prints and exits"
-        )
-        self.expect("printing", {"impls/rolling/a.cu": "\n\nexit(1);"}, "impls/rolling/a.cu:3")
-        self.expect(
-            "printing",
-            {
-                "harness/plan/a.c": '/* exit(1) */ snprintf(t, 3, "puts(x)"); self->exit(1); on_exit (f);',
-                "harness/cli/a.c": "puts(x);",
-            },
-            None,
-        )
 
-    def test_writing(self):
-        self.expect("writing", {"harness/pipeline/run.c": 'FILE *f = fopen(path, "w");'}, "only record/ writes results")
-        self.expect("writing", {"harness/verify/a.c": "open(path, O_WRONLY | O_CREAT, 0666);"}, "harness/verify/a.c:1")
-        self.expect(
-            "writing",
-            {"harness/pipeline/run.c": 'fopen(path, "rb"); // fopen(path, "w")', "harness/record/row.c": "O_CREAT"},
-            None,
-        )
+def test_units():
+    headers = {"harness/plan/a.h": "", "harness/plan/b.h": '#include "plan/a.h"', "harness/plan/c.h": ""}
+    planted(
+        "units",
+        {**headers, "harness/plan/a.c": '#include "plan/c.h"', "harness/plan/c.c": '#include "plan/b.h"'},
+        "units in a circle: harness/plan/a, harness/plan/b, harness/plan/c",
+    )
+    planted(
+        "units",
+        {
+            **headers,
+            "harness/plan/b.c": '#include "plan/b.h"\n// #include "plan/d.h"',
+            "harness/plan/d.c": '#include "plan/b.h"\n#include "plan/c.h"',
+        },
+        None,
+    )
 
-    def test_python(self):
-        worker = {"harness/device/peer.py": "", "harness/device/peer_worker.py": "import peer"}
-        package = {
-            "analysis/rows.py": "",
-            "analysis/report/ladder.py": "",
-            "plots/style.py": "from analysis import rows",
-        }
-        self.expect(
+
+def test_printing():
+    planted("printing", {"harness/plan/a.c": 'void f(void) { printf("x"); }'}, "only the program prints and exits")
+    planted("printing", {"impls/rolling/a.cu": "\n\nexit(1);"}, "impls/rolling/a.cu:3")
+    planted(
+        "printing",
+        {
+            "harness/plan/a.c": '/* exit(1) */ snprintf(t, 3, "puts(x)"); self->exit(1); on_exit (f);',
+            "harness/cli/a.c": "puts(x);",
+        },
+        None,
+    )
+
+
+def test_writing():
+    planted("writing", {"harness/pipeline/run.c": 'FILE *f = fopen(path, "w");'}, "only record/ writes results")
+    planted("writing", {"harness/verify/a.c": "open(path, O_WRONLY | O_CREAT, 0666);"}, "harness/verify/a.c:1")
+    planted(
+        "writing",
+        {"harness/pipeline/run.c": 'fopen(path, "rb"); // fopen(path, "w")', "harness/record/row.c": "O_CREAT"},
+        None,
+    )
+
+
+def test_python():
+    worker = {"harness/device/peer.py": "", "harness/device/peer_worker.py": "import peer"}
+    package = {
+        "analysis/rows.py": "",
+        "analysis/report/ladder.py": "",
+        "plots/style.py": "from analysis import rows",
+    }
+    planted(
+        "python",
+        {**worker, "impls/rolling/peer_a.py": "from peer import Skip\nimport peer_worker"},
+        "peer_a.py:2: may not import",
+    )
+    planted(
+        "python",
+        {**worker, **package, "plots/a.py": "from analysis import rows\nimport peer"},
+        "plots/a.py:2: may not import harness/device/peer.py",
+    )
+    planted(
+        "python",
+        {**worker, **package, "analysis/a.py": "import peer"},
+        "analysis/a.py:1: may not import harness/device/peer.py",
+    )
+    planted(
+        "python",
+        {**package, "plots/a.py": "from analysis.report import ladder"},
+        "plots/a.py:1: may not import analysis/report/ladder.py",
+    )
+    planted(
+        "python",
+        {**package, "plots/a.py": "import analysis.report.ladder"},
+        "plots/a.py:1: may not import analysis/report/ladder.py",
+    )
+    planted(
+        "python",
+        {**package, "analysis/a.py": "from plots.style import colour"},
+        "analysis/a.py:1: may not import plots/style.py",
+    )
+    planted(
+        "python",
+        {**package, "analysis/compare/judge.py": "", "analysis/history/a.py": "from analysis.compare import judge"},
+        "may not import analysis/compare/judge.py",
+    )
+    for reader in ("analysis/compare", "analysis/export"):
+        planted(
             "python",
-            {**worker, "impls/rolling/peer_a.py": "from peer import Skip\nimport peer_worker"},
-            "peer_a.py:2: may not import",
+            {**package, f"{reader}/a.py": "from plots import style"},
+            f"{reader}/a.py:1: may not import plots/style.py",
         )
-        self.expect(
+    for reader in (
+        "analysis",
+        "analysis/compare",
+        "analysis/export",
+        "analysis/history",
+        "analysis/report",
+        "plots",
+    ):
+        planted(
             "python",
-            {**worker, **package, "plots/a.py": "from analysis import rows\nimport peer"},
-            "plots/a.py:2: may not import harness/device/peer.py",
+            {**package, f"{reader}/a.py": "\nimport subprocess\nsubprocess.run(['./rungs', 'list'])"},
+            f"{reader}/a.py:3: starts ./rungs",
         )
-        self.expect(
-            "python",
-            {**worker, **package, "analysis/a.py": "import peer"},
-            "analysis/a.py:1: may not import harness/device/peer.py",
-        )
-        self.expect(
-            "python",
-            {**package, "plots/a.py": "from analysis.report import ladder"},
-            "plots/a.py:1: may not import analysis/report/ladder.py",
-        )
-        self.expect(
-            "python",
-            {**package, "plots/a.py": "import analysis.report.ladder"},
-            "plots/a.py:1: may not import analysis/report/ladder.py",
-        )
-        self.expect(
-            "python",
-            {**package, "analysis/a.py": "from plots.style import colour"},
-            "analysis/a.py:1: may not import plots/style.py",
-        )
-        self.expect(
-            "python",
-            {**package, "analysis/compare/judge.py": "", "analysis/history/a.py": "from analysis.compare import judge"},
-            "may not import analysis/compare/judge.py",
-        )
-        for reader in ("analysis/compare", "analysis/export"):
-            self.expect(
-                "python",
-                {**package, f"{reader}/a.py": "from plots import style"},
-                f"{reader}/a.py:1: may not import plots/style.py",
-            )
-        for reader in (
-            "analysis",
-            "analysis/compare",
-            "analysis/export",
-            "analysis/history",
-            "analysis/report",
-            "plots",
-        ):
-            self.expect(
-                "python",
-                {**package, f"{reader}/a.py": "\nimport subprocess\nsubprocess.run(['./rungs', 'list'])"},
-                f"{reader}/a.py:3: starts ./rungs",
-            )
-        self.expect("python", {**package, "plots/a.py": "import os\nos.system(command)"}, "starts a program")
-        self.expect(
-            "python",
-            {**package, "analysis/a.py": "import sys\nsys.path.append('.')"},
-            "analysis/a.py: changes sys.path",
-        )
-        self.expect(
-            "python",
-            {**package, "analysis/history/a.py": "from ..report import ladder"},
-            "analysis/history/a.py:1: a relative import",
-        )
-        self.expect("python", {**package, "analysis/export/ladder.py": ""}, "has the name of")
-        self.expect(
-            "python",
-            {
-                **package,
-                "plots/figures_sweep.py": "import subprocess\nsubprocess.run(['gnuplot', 'x'])\nfrom analysis import rows",
-                "analysis/statistics.py": "",
-                "analysis/compare/a.py": "import statistics\nfrom analysis import rows, statistics",
-                "analysis/report/b.py": "from plots import style",
-            },
-            None,
-        )
-
-    def test_kernels(self):
-        self.expect(
-            "kernels",
-            {"impls/op/cuda_a.cu": "template <int N> __global__ void scan_kernel();"},
-            "cuda_a.cu:1: a kernel that is not static",
-        )
-        self.expect("kernels", {"impls/op/cuda_a.cu": "// __global__\nstatic __global__ void scan_kernel();"}, None)
-
-    def test_variants(self):
-        kernel = "static __global__ void f() {}\n"
-        self.expect("variants", {"impls/op/cuda_a.cu": '#include "_shared.cuh"\n'}, "no __global__")
-        state = "template <typename T> struct State {\n    T sum = 0;\n};\n"
-        self.expect(
-            "variants",
-            {"impls/op/cuda_a.cu": kernel + state, "impls/op/cuda_b.cu": kernel + state.replace("sum = 0", "sum = 1")},
-            "cuda_b.cu:2: State is another type in impls/op/cuda_a.cu",
-        )
-        self.expect(
-            "variants",
-            {
-                "impls/op/cuda_a.cu": kernel + "struct B;\n" + state,
-                "impls/op/cuda_b.cu": kernel + "struct B { int n; };\n" + state,
-            },
-            None,
-        )
-
-    def test_parameters(self):
-        self.expect(
-            "parameters",
-            {"harness/plan/a.c": "int f(int a, int b, int c, int d, int e, int f, int g, int h) {\n}\n"},
-            "a.c:1: f has 8 parameters",
-        )
-        self.expect(
-            "parameters", {"harness/plan/a.c": "int f(int a, int b, int c, int d, int e, int f, int g) {\n}\n"}, None
-        )
-
-    def test_plotting(self):
-        for module in ("analysis.report", "analysis/report/__main__.py", "plots/sweep.py"):
-            self.expect(
-                "plotting", {"harness/pipeline/run.c": f'const char *p = "{module}";'}, "knows the readers of rows"
-            )
-        self.expect(
-            "plotting",
-            {"harness/pipeline/run.c": "/* see analysis/report/ */", "harness/cli/report.c": '"analysis.report"'},
-            None,
-        )
+    planted("python", {**package, "plots/a.py": "import os\nos.system(command)"}, "starts a program")
+    planted(
+        "python",
+        {**package, "analysis/a.py": "import sys\nsys.path.append('.')"},
+        "analysis/a.py: changes sys.path",
+    )
+    planted(
+        "python",
+        {**package, "analysis/history/a.py": "from ..report import ladder"},
+        "analysis/history/a.py:1: a relative import",
+    )
+    planted("python", {**package, "analysis/export/ladder.py": ""}, "has the name of")
+    planted(
+        "python",
+        {
+            **package,
+            "plots/figures_sweep.py": "import subprocess\nsubprocess.run(['gnuplot', 'x'])\nfrom analysis import rows",
+            "analysis/statistics.py": "",
+            "analysis/compare/a.py": "import statistics\nfrom analysis import rows, statistics",
+            "analysis/report/b.py": "from plots import style",
+        },
+        None,
+    )
 
 
-if __name__ == "__main__":
-    sys.exit(not unittest.main(exit=False, verbosity=2).result.wasSuccessful())
+def test_kernels():
+    planted(
+        "kernels",
+        {"impls/op/cuda_a.cu": "template <int N> __global__ void scan_kernel();"},
+        "cuda_a.cu:1: a kernel that is not static",
+    )
+    planted("kernels", {"impls/op/cuda_a.cu": "// __global__\nstatic __global__ void scan_kernel();"}, None)
+
+
+def test_variants():
+    kernel = "static __global__ void f() {}\n"
+    planted("variants", {"impls/op/cuda_a.cu": '#include "_shared.cuh"\n'}, "no __global__")
+    state = "template <typename T> struct State {\n    T sum = 0;\n};\n"
+    planted(
+        "variants",
+        {"impls/op/cuda_a.cu": kernel + state, "impls/op/cuda_b.cu": kernel + state.replace("sum = 0", "sum = 1")},
+        "cuda_b.cu:2: State is another type in impls/op/cuda_a.cu",
+    )
+    planted(
+        "variants",
+        {
+            "impls/op/cuda_a.cu": kernel + "struct B;\n" + state,
+            "impls/op/cuda_b.cu": kernel + "struct B { int n; };\n" + state,
+        },
+        None,
+    )
+
+
+def test_parameters():
+    planted(
+        "parameters",
+        {"harness/plan/a.c": "int f(int a, int b, int c, int d, int e, int f, int g, int h) {\n}\n"},
+        "a.c:1: f has 8 parameters",
+    )
+    planted("parameters", {"harness/plan/a.c": "int f(int a, int b, int c, int d, int e, int f, int g) {\n}\n"}, None)
+
+
+def test_plotting():
+    for module in ("analysis.report", "analysis/report/__main__.py", "plots/sweep.py"):
+        planted("plotting", {"harness/pipeline/run.c": f'const char *p = "{module}";'}, "knows the readers of rows")
+    planted(
+        "plotting",
+        {"harness/pipeline/run.c": "/* see analysis/report/ */", "harness/cli/report.c": '"analysis.report"'},
+        None,
+    )

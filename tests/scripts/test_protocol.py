@@ -2,16 +2,13 @@
 no other file of pipeline, worker and device spells one out."""
 
 import importlib.util
-import os
-import pathlib
 import re
 import shutil
 import subprocess
-import sys
-import tempfile
-import unittest
 
-SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+import pytest
+from checkout import SOURCE
+
 HEADER = SOURCE / "harness/protocol.h"
 PEERS = sorted((SOURCE / "harness/device").glob("peer_*.py"))
 WORDS = re.compile(r"(DO|KEY|WHAT)_[A-Z_]+")
@@ -38,44 +35,50 @@ def spelled_out(text, words):
     return [word for word in words if f'"{word}"' in without]
 
 
-class Protocol(unittest.TestCase):
-    def test_python_has_the_same_words(self):
-        words = as_the_compiler_reads(HEADER)
-        self.assertGreater(len(words), 60)
-        self.assertEqual(as_python_reads(SOURCE / "harness/device/peer_protocol.py"), words)
-
-    def test_a_changed_word_is_noticed(self):
-        with tempfile.TemporaryDirectory() as folder:
-            device = pathlib.Path(folder) / "device"
-            device.mkdir()
-            shutil.copy(SOURCE / "harness/device/peer_protocol.py", device)
-            changed = HEADER.read_text().replace('DO_PREPARE "prepare"', 'DO_PREPARE "get_ready"')
-            (device.parent / "protocol.h").write_text(changed)
-            self.assertEqual(as_python_reads(device / "peer_protocol.py")["DO_PREPARE"], "get_ready")
-            (device.parent / "protocol.h").write_text(changed.replace("#define DO_PREPARE", "#define  DO_PREPARE"))
-            self.assertNotEqual(as_python_reads(device / "peer_protocol.py"), as_the_compiler_reads(HEADER))
-
-    def test_what_python_uses_is_there(self):
-        words, used = as_the_compiler_reads(HEADER), set()
-        for path in PEERS:
-            used |= set(re.findall(r"\bwire\.(\w+)", path.read_text()))
-        self.assertGreater(len(used), 30)
-        self.assertEqual(used - set(words), set())
-
-    def test_the_page_has_every_command(self):
-        page = (SOURCE / "docs/PROTOCOL.md").read_text()
-        commands = {word for name, word in as_the_compiler_reads(HEADER).items() if name.startswith("DO_")}
-        self.assertEqual(set(re.findall(r"^\| `(\w+)` \|", page, re.M)), commands)
-
-    def test_no_other_file_spells_them_out(self):
-        words = as_the_compiler_reads(HEADER)
-        distinct = {word for name, word in words.items() if "_" in word or name in ("KEY_DO", "KEY_CHECKS")} - ELSEWHERE
-        self.assertEqual(spelled_out('json_pack("{s:s}", "do", what) /* "from_set" */', ["do", "from_set"]), ["do"])
-        for folder in ("pipeline", "worker", "device"):
-            for path in sorted((SOURCE / "harness" / folder).glob("*.[chp]*")):
-                with self.subTest(path=path.name):
-                    self.assertEqual(spelled_out(path.read_text(), sorted(distinct)), [])
+def test_python_has_the_same_words():
+    words = as_the_compiler_reads(HEADER)
+    assert len(words) > 60
+    assert as_python_reads(SOURCE / "harness/device/peer_protocol.py") == words
 
 
-if __name__ == "__main__":
-    sys.exit(not unittest.main(exit=False, verbosity=2).result.wasSuccessful())
+def test_a_changed_word_is_noticed(folder):
+    device = folder / "device"
+    device.mkdir()
+    shutil.copy(SOURCE / "harness/device/peer_protocol.py", device)
+    changed = HEADER.read_text().replace('DO_PREPARE "prepare"', 'DO_PREPARE "get_ready"')
+    (device.parent / "protocol.h").write_text(changed)
+    assert as_python_reads(device / "peer_protocol.py")["DO_PREPARE"] == "get_ready"
+    (device.parent / "protocol.h").write_text(changed.replace("#define DO_PREPARE", "#define  DO_PREPARE"))
+    assert as_python_reads(device / "peer_protocol.py") != as_the_compiler_reads(HEADER)
+
+
+def test_what_python_uses_is_there():
+    words, used = as_the_compiler_reads(HEADER), set()
+    for path in PEERS:
+        used |= set(re.findall(r"\bwire\.(\w+)", path.read_text()))
+    assert len(used) > 30
+    assert used - set(words) == set()
+
+
+def test_the_page_has_every_command():
+    page = (SOURCE / "docs/PROTOCOL.md").read_text()
+    commands = {word for name, word in as_the_compiler_reads(HEADER).items() if name.startswith("DO_")}
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) == commands
+
+
+FILES = [
+    path
+    for folder in ("pipeline", "worker", "device")
+    for path in sorted((SOURCE / "harness" / folder).glob("*.[chp]*"))
+]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE / "harness")))
+def test_no_other_file_spells_them_out(path):
+    words = as_the_compiler_reads(HEADER)
+    distinct = {word for name, word in words.items() if "_" in word or name in ("KEY_DO", "KEY_CHECKS")} - ELSEWHERE
+    assert spelled_out(path.read_text(), sorted(distinct)) == []
+
+
+def test_a_word_that_is_spelled_out_is_noticed():
+    assert spelled_out('json_pack("{s:s}", "do", what) /* "from_set" */', ["do", "from_set"]) == ["do"]

@@ -2,19 +2,18 @@
 ranges, in timed CPU variants and libraries, and in the variants of redact, whose kernels run in the emulator. Without a profiler NVTX is not
 called at all."""
 
-import glob
 import os
 import re
 import subprocess
-import sys
-import tempfile
 
-from program import BUILD, EMULATOR, RELEASE, call, expect, rows_of
+import pytest
+
+from program import BUILD, call, expect, needs_emulator, needs_release, rows_of
 
 LISTENER = BUILD / "tests" / "libranges_listener.so"
+pytestmark = pytest.mark.skipif(not LISTENER.exists(), reason="NVTX's headers were not there to build the listener")
 PROGRAM = BUILD / "tests" / "steps_program"
 COUNTED = BUILD / "tests" / "ranges_counted"
-VARIANTS = "cuda_*"
 # In the order of their first openings. Allocations and releases have their own everywhere, so that variants can be compared.
 STEPS = {
     "redact/cuda_api_pipeline": [
@@ -38,7 +37,7 @@ REFUSED = ["allocate", "redact", "column", "release"]  # by cuda_preallocated, a
 def told(path):
     """One dictionary a process that opened a range."""
     found = []
-    for line in (open(own).read() for own in glob.glob(f"{path}.*")):
+    for line in (own.read_text() for own in path.parent.glob(f"{path.name}.*")):
         numbers = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", line.split(" names=")[0])}
         times = {
             name: int(count)
@@ -49,11 +48,11 @@ def told(path):
 
 
 def listening(path):
-    return {**os.environ, "NVTX_INJECTION64_PATH": str(LISTENER), "RANGES_FILE": path}
+    return {**os.environ, "NVTX_INJECTION64_PATH": str(LISTENER), "RANGES_FILE": str(path)}
 
 
-def check_program(folder):
-    path = os.path.join(folder, "program")
+def test_ranges_of_a_program_that_is_known(folder):
+    path = folder / "program"
     done = subprocess.run([PROGRAM], env=listening(path))
     expect(done.returncode == 0 and len(told(path)) == 1, "the program of known ranges ran under the listener")
     expect(
@@ -71,55 +70,52 @@ def check_program(folder):
         },
         f"five ranges, two deep, all closed: {told(path)}",
     )
-    path = os.path.join(folder, "unpaired")
-    subprocess.run([PROGRAM, "unpaired"], env=listening(path))
-    expect(
-        told(path)[0]["unopened"] == 1 and told(path)[0]["closed"] == 6,
-        "a range that is closed without being open is noticed",
-    )
     expect(subprocess.run([PROGRAM]).returncode == 0, "without a listener it runs as well")
 
 
-def check_cost():
-    """Counted in an NVTX of our own: without a tool no call; one question where the tool has no domains; else two calls a range."""
-
-    def counts(**more):
-        plain = {key: value for key, value in os.environ.items() if key != "NVTX_INJECTION64_PATH"}
-        return subprocess.run(
-            [COUNTED], env={**plain, **more}, capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    expect(counts(COUNTED_TOOL="1") == "domains=0 pushes=0 pops=0", "no tool makes itself known: NVTX is not called")
-    expect(
-        counts(NVTX_INJECTION64_PATH="none") == "domains=1 pushes=0 pops=0", "a tool that does not answer is asked once"
-    )
-    expect(
-        counts(NVTX_INJECTION64_PATH="here", COUNTED_TOOL="1") == "domains=1 pushes=1000 pops=1000",
-        "a tool gets every range",
-    )
+def test_a_range_that_is_closed_without_being_open_is_noticed(folder):
+    path = folder / "unpaired"
+    subprocess.run([PROGRAM, "unpaired"], env=listening(path))
+    assert told(path)[0]["unopened"] == 1 and told(path)[0]["closed"] == 6
 
 
-def check_worker(folder, variant, deepest):
-    """A timed row: the case, every call, every sample of every mode, by name."""
-    path, out = os.path.join(folder, variant.replace("/", "_")), os.path.join(folder, "rows.jsonl")
-    if os.path.exists(out):
-        os.unlink(out)
+@pytest.mark.parametrize(
+    "tool, calls",
+    [
+        ({"COUNTED_TOOL": "1"}, "domains=0 pushes=0 pops=0"),  # none makes itself known: NVTX is not called
+        ({"NVTX_INJECTION64_PATH": "none"}, "domains=1 pushes=0 pops=0"),  # one that does not answer is asked once
+        ({"NVTX_INJECTION64_PATH": "here", "COUNTED_TOOL": "1"}, "domains=1 pushes=1000 pops=1000"),
+    ],
+    ids=["no tool", "no answer", "a tool"],
+)
+def test_what_ranges_cost(tool, calls):
+    """Counted in an NVTX of our own."""
+    plain = {key: value for key, value in os.environ.items() if key != "NVTX_INJECTION64_PATH"}
+    done = subprocess.run([COUNTED], env=plain | tool, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == calls
+
+
+# peer_pandas is compensated: within the bound of the op, whatever data a set has
+@needs_release
+@pytest.mark.parametrize("variant", ["double/cpu_loop", "rolling/peer_pandas"])
+def test_a_timed_row_has_ranges(folder, variant):
+    """The case, every call, every sample of every mode, by name."""
+    path, out = folder / "ranges", folder / "rows.jsonl"
     case = (
         "double n=1000 dtype=f64 input=uniform seed=1" if variant.startswith("double") else "rolling n=1000 window=30"
     )
     done = call("run", case, "--variants", variant, "--quick", "--no-ceilings", "--out", out, env=listening(path))
     row = rows_of(out)[0]
     if row["verdict"] == "skip":
-        print(f"     {variant}: {row['reason']}")
-        return
+        pytest.skip(row["reason"])
     expect(row["verdict"] == "pass" and len(told(path)) == 1, f"{variant}: one process has ranges", done)
     seen = told(path)[0]
     expect(
         seen["names"][0] == row["case"] and seen["times"][row["case"]] == 1, f"the case comes first: {seen['names']}"
     )
     expect(
-        seen["opened"] == seen["closed"] and seen["unopened"] == 0 and seen["deepest"] == deepest,
-        f"closed, {deepest} deep: {seen}",
+        seen["opened"] == seen["closed"] and seen["unopened"] == 0 and seen["deepest"] == 3,
+        f"closed, 3 deep: {seen}",
     )
     for mode in ("cold", "hot"):
         count = row["timing"][mode]["count"] - (row["timing"][mode]["samples"][0] > 0.1)
@@ -131,14 +127,17 @@ def check_worker(folder, variant, deepest):
     expect(seen["times"][f"call {variant}"] > calls, f"a range for each of {calls} timed calls and for the others")
 
 
-def check_variants(folder):
-    path, rows = os.path.join(folder, "variants"), os.path.join(folder, "rows.jsonl")
+@needs_emulator
+def test_steps_of_the_variants_of_redact(folder):
+    if "redact/cuda_" not in call("list", "variants").stdout:
+        pytest.skip("this build has no CUDA variants of redact")
+    path, rows = folder / "ranges", folder / "rows.jsonl"
     done = call(
         "run",
         "redact rows=1000",
         "redact rows=100 input=nospace",
         "--variants",
-        VARIANTS,
+        "cuda_*",
         "--emulate",
         "--verify-only",
         "--no-ceilings",
@@ -171,28 +170,3 @@ def check_variants(folder):
         len(processes) >= len(passed),
         f"every variant that passed has ranges: {len(processes)} processes told of some, {len(passed)} passed",
     )
-
-
-def has_redact():
-    return "redact/cuda_" in call("list", "variants").stdout
-
-
-def main():
-    if not LISTENER.exists():
-        print("skipped: NVTX's headers are not installed, so that the listener was not built")
-        return 77
-    with tempfile.TemporaryDirectory() as folder:
-        check_program(folder)
-        check_cost()
-        if RELEASE:
-            check_worker(folder, "double/cpu_loop", 3)
-            check_worker(
-                folder, "rolling/peer_pandas", 3
-            )  # compensated: within the bound of the op, whatever data a set has
-        if EMULATOR and has_redact():
-            check_variants(folder)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,12 +1,12 @@
 """The CUDA variants of redact in the emulator, beyond edges/redact.yaml: every family at every size, the heap that is too small, rows that do
 not fit where their names were."""
 
-import pathlib
-import tempfile
-
 import numpy
+import pytest
 
-from program import EMULATOR, call, expect, rows_of
+from program import call, emulate, expect, needs_emulator
+
+pytestmark = needs_emulator
 
 FAMILIES = (
     "names",
@@ -45,14 +45,10 @@ def run(folder, variants, tied):
         *tied,
         f"    variants: [{variants}]",
     ]
-    (folder / "test.yaml").write_text("\n".join(text) + "\n")
-    out = folder / "rows.jsonl"
-    out.unlink(missing_ok=True)
-    done = call("run", folder / "test.yaml", "--emulate", "--verify-only", "--out", out, cwd=folder, timeout=800)
-    return done, rows_of(out) if out.exists() else []
+    return emulate(folder, "\n".join(text) + "\n")
 
 
-def every_family_and_size(folder):
+def test_every_family_and_size(folder):
     done, rows = run(
         folder,
         "cuda_two_pass, cuda_two_pass_tiles, cuda_single_pass, cuda_preallocated, cuda_malloc_in_kernel",
@@ -72,9 +68,11 @@ def every_family_and_size(folder):
     )
 
 
-def heap_too_small(folder):
-    case = ["      - {rows: 5000, input: long1k, nulls: some}"]
-    done, rows = run(folder, "cuda_malloc_in_kernel heap_mib=1", case)
+LONG_NAMES = ["      - {rows: 5000, input: long1k, nulls: some}"]
+
+
+def test_a_heap_that_is_too_small_is_an_error_with_a_count(folder):
+    done, rows = run(folder, "cuda_malloc_in_kernel heap_mib=1", LONG_NAMES)
     reason = rows[0]["reason"] or ""
     missed = (
         int(reason.split(" of ")[0].split()[-1])
@@ -86,26 +84,26 @@ def heap_too_small(folder):
         f"a heap that is too small is an error with a count: {reason}",
         done,
     )
-    for variant in ("cuda_malloc_in_kernel heap_mib=5", "cuda_malloc_in_kernel"):
-        done, rows = run(folder, variant, case)
-        expect(rows[0]["verdict"] == "pass", f"{variant} is large enough", done)
 
 
-def rows_that_grow(folder):
-    for family in ("nospace", "empty"):
-        done, rows = run(folder, "cuda_preallocated", [f"      - {{rows: 300, input: {family}}}"])
-        reason = rows[0]["reason"] or ""
-        expect(
-            rows[0]["verdict"] == "skip"
-            and reason.startswith("row ")
-            and " needs " in reason
-            and " its input has " in reason,
-            f"{family}: {reason}",
-            done,
-        )
-    for family in ("names", "private"):  # hidden rows need no room where their names lie
-        done, rows = run(folder, "cuda_preallocated", [f"      - {{rows: 300, input: {family}}}"])
-        expect(rows[0]["verdict"] == "pass", "names with a space fit", done)
+@pytest.mark.parametrize("variant", ["cuda_malloc_in_kernel heap_mib=5", "cuda_malloc_in_kernel"])
+def test_a_heap_is_large_enough(folder, variant):
+    done, rows = run(folder, variant, LONG_NAMES)
+    expect(rows[0]["verdict"] == "pass", f"{variant} is large enough", done)
+
+
+@pytest.mark.parametrize("family", ["nospace", "empty"])
+def test_rows_that_grow_are_a_skip(folder, family):
+    done, rows = run(folder, "cuda_preallocated", [f"      - {{rows: 300, input: {family}}}"])
+    reason = rows[0]["reason"] or ""
+    told = reason.startswith("row ") and " needs " in reason and " its input has " in reason
+    expect(rows[0]["verdict"] == "skip" and told, f"{family}: {reason}", done)
+
+
+@pytest.mark.parametrize("family", ["names", "private"])  # hidden rows need no room where their names lie
+def test_names_with_a_space_fit(folder, family):
+    done, rows = run(folder, "cuda_preallocated", [f"      - {{rows: 300, input: {family}}}"])
+    expect(rows[0]["verdict"] == "pass", "names with a space fit", done)
 
 
 def save(folder, word, values):
@@ -113,54 +111,42 @@ def save(folder, word, values):
     numpy.save(folder / f"{word}.chars.npy", numpy.frombuffer(b"".join(values), "u1"))
 
 
-def tiles_of_single_pass(folder):
-    """768 rows a tile, a few kilobytes of shared memory: rows and tiles that take another path than others beside them."""
-    short = [
-        (b"John Lee", b"public"),
-        (b"Ann", b"private"),
-        (b"", b"public"),
-        (b"Elizabethanne Roe", b"public"),
-        ("José Ñandú".encode(), b"public"),
+SHORT = [
+    (b"John Lee", b"public"),
+    (b"Ann", b"private"),
+    (b"", b"public"),
+    (b"Elizabethanne Roe", b"public"),
+    ("José Ñandú".encode(), b"public"),
+]
+# 768 rows a tile, a few kilobytes of shared memory: rows and tiles that take another path than others beside them.
+COLUMNS = {
+    "rows that are made later": [SHORT[i % 5] for i in range(1600)],
+    "one long name": [(b"A" * 60000 + b" B", b"public") if i == 800 else SHORT[i % 5] for i in range(1600)],
+    "an output that does not fit where its input did": [(b"Fourteen-bytes", b"public")] * 400
+    + [(b"", b"")] * 368
+    + [SHORT[0]] * 10,
+    "a long name that ends its array": [SHORT[0]] * 767 + [(b"B" * 9000, b"public")],
+    "nothing but null bytes": [(b"", b"")] * 769,
+}
+
+
+@pytest.mark.parametrize("what", COLUMNS)
+def test_tiles_of_single_pass(folder, what):
+    rows = COLUMNS[what]
+    save(folder, "names", [name for name, _ in rows])
+    save(folder, "visibilities", [visibility for _, visibility in rows])
+    arrays = [
+        f"--in={word}.{part}={folder}/{word}.{part}.npy"
+        for word in ("names", "visibilities")
+        for part in ("offsets", "chars")
     ]
-    columns = {
-        "rows that are made later": [short[i % 5] for i in range(1600)],
-        "one long name": [(b"A" * 60000 + b" B", b"public") if i == 800 else short[i % 5] for i in range(1600)],
-        "an output that does not fit where its input did": [(b"Fourteen-bytes", b"public")] * 400
-        + [(b"", b"")] * 368
-        + [short[0]] * 10,
-        "a long name that ends its array": [short[0]] * 767 + [(b"B" * 9000, b"public")],
-        "nothing but null bytes": [(b"", b"")] * 769,
-    }
-    for what, rows in columns.items():
-        save(folder, "names", [name for name, _ in rows])
-        save(folder, "visibilities", [visibility for _, visibility in rows])
-        arrays = [
-            f"--in={word}.{part}={folder}/{word}.{part}.npy"
-            for word in ("names", "visibilities")
-            for part in ("offsets", "chars")
-        ]
-        done = call(
-            "exec",
-            "redact/cuda_single_pass",
-            *arrays,
-            f"--out=redacted.chars={folder}/chars.npy",
-            "--emulate",
-            "--check",
-            timeout=400,
-        )
-        expect(done.returncode == 0 and "redacted.chars passes" in done.stdout, f"cuda_single_pass: {what}", done)
-
-
-def main():
-    if not EMULATOR:
-        raise SystemExit(77)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        heap_too_small(folder)
-        rows_that_grow(folder)
-        tiles_of_single_pass(folder)
-        every_family_and_size(folder)
-
-
-if __name__ == "__main__":
-    main()
+    done = call(
+        "exec",
+        "redact/cuda_single_pass",
+        *arrays,
+        f"--out=redacted.chars={folder}/chars.npy",
+        "--emulate",
+        "--check",
+        timeout=400,
+    )
+    expect(done.returncode == 0 and "redacted.chars passes" in done.stdout, f"cuda_single_pass: {what}", done)

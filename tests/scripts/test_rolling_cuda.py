@@ -1,14 +1,12 @@
 """The CUDA ladder of rolling in the emulator, where edges/rolling.yaml does not reach: windows longer than a block of block prefix/suffix, with
 few and many blocks between; what the published kernels must fail at, and the others not; the largest windows that fit."""
 
-import os
-import pathlib
-import sys
-import tempfile
-
 import numpy
+import pytest
 
-from program import BUILD, call, expect, rows_of
+from program import call, emulate, emulate_each, expect, needs_emulator
+
+pytestmark = needs_emulator
 
 STABLE = (
     "cuda_naive",
@@ -74,106 +72,58 @@ suites:
 """
 
 
-def name_of(row):
-    return row["variant"].split("/")[1] + (" padded=1" if row["tunables"].get("padded") else "")
+@pytest.mark.parametrize("text, cases", [(LONG, 66), (UNITS, 138), (TILES, 106)], ids=["long", "units", "tiles"])
+def test_both_sides_of_every_switch(folder, text, cases):
+    done, rows = emulate(folder, text)
+    expect(done.returncode == 0 and [row["verdict"] for row in rows] == ["pass"] * cases, f"{cases} windows", done)
 
 
-def run(folder, what, variants):
-    out = folder / "rows.jsonl"
-    out.unlink(missing_ok=True)
-    done = call("run", what, "--variants", ",".join(variants), "--emulate", "--verify-only", "--out", out, cwd=folder)
-    return done, {name_of(row): row for row in rows_of(out)} if out.exists() else {}
+@pytest.mark.parametrize("agg", ["sum", "std", "max"])
+def test_published_tiles_a_block_at_a_time(folder, agg, monkeypatch):
+    """A block that starts alone, in any order, finds nothing published and sums up by itself what it waits for."""
+    monkeypatch.setenv("RUNGS_EMULATOR_BLOCKS", "1")
+    monkeypatch.setenv("RUNGS_EMULATOR_SEED", "7")
+    case = f"rolling agg={agg} n=3001 window=1500 input=naninf"
+    done, _ = emulate(folder, case, "cuda_published_tiles threads=32")
+    expect(done.returncode == 0 and "1 passed" in done.stdout, f"a block at a time: {agg}", done)
 
 
-def main():
-    if not (BUILD / "bin" / "rungs-emulator").exists():
-        sys.exit(77)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        (folder / "long.yaml").write_text(LONG)
-        out = folder / "long.jsonl"
-        done = call("run", folder / "long.yaml", "--emulate", "--verify-only", "--out", out)
-        verdicts = [row["verdict"] for row in rows_of(out)]
-        expect(done.returncode == 0 and verdicts == ["pass"] * 66, "66 long windows", done)
-
-        (folder / "units.yaml").write_text(UNITS)
-        done = call("run", folder / "units.yaml", "--emulate", "--verify-only", "--out", folder / "units.jsonl")
-        verdicts = [row["verdict"] for row in rows_of(folder / "units.jsonl")]
-        expect(
-            done.returncode == 0 and verdicts == ["pass"] * 138,
-            "138 windows around the units of a lane, of four and of a warp",
-            done,
-        )
-
-        (folder / "tiles.yaml").write_text(TILES)
-        done = call("run", folder / "tiles.yaml", "--emulate", "--verify-only", "--out", folder / "tiles.jsonl")
-        verdicts = [row["verdict"] for row in rows_of(folder / "tiles.jsonl")]
-        expect(done.returncode == 0 and verdicts == ["pass"] * 106, "106 windows of published tiles", done)
-
-        # A block that starts alone, in any order, finds nothing published and sums up by itself what it waits for.
-        alone = os.environ | {"RUNGS_EMULATOR_BLOCKS": "1", "RUNGS_EMULATOR_SEED": "7"}
-        for agg in ("sum", "std", "max"):
-            done = call(
-                "run",
-                f"rolling agg={agg} n=3001 window=1500 input=naninf",
-                "--variants",
-                "cuda_published_tiles threads=32",
-                "--emulate",
-                "--verify-only",
-                env=alone,
-            )
-            expect(
-                done.returncode == 0 and "1 passed" in done.stdout, f"published tiles, a block at a time: {agg}", done
-            )
-
-        # The shift of var is no element of its own: one that is 1e8 times its neighbours would cost the accuracy of a whole window.
-        x = numpy.random.default_rng(1).standard_normal(9000)
-        x[[5759, 5760, 7680]] = 1e8
-        numpy.save(folder / "x.npy", x)
-        for variant in ("cuda_warp_unit", "cuda_published_tiles"):
-            done = call(
-                "exec",
-                f"rolling/{variant}",
-                "--set",
-                "agg=var",
-                "--set",
-                "window=3000",
-                "--in",
-                f"x={folder / 'x.npy'}",
-                "--out",
-                f"y={folder / 'y.npy'}",
-                "--check",
-                "--emulate",
-            )
-            expect(done.returncode == 0, f"{variant}: the variance beside outliers", done)
-
-        for agg in ("mean", "var"):
-            done, found = run(folder, f"rolling agg={agg} n=3073 window=49 input=naninf", STABLE + FRAGILE)
-            for variant in STABLE:
-                expect(
-                    found[variant]["verdict"] == "pass", f"{variant} agg={agg} keeps NaN and inf in their windows", done
-                )
-            for variant in FRAGILE:
-                expect(
-                    found[variant]["verdict"] == "fail",
-                    f"{variant} agg={agg} lets NaN and inf out of their windows",
-                    done,
-                )
-        done, found = run(folder, "rolling agg=max n=3073 window=49 input=naninf", STABLE + FRAGILE)
-        expect({found[variant]["verdict"] for variant in STABLE + FRAGILE[:3]} == {"pass"}, "maxima are exact", done)
-        expect(found["cuda_prefix_difference"]["verdict"] == "skip", "max has no difference", done)
-
-        # 227 KiB: 64 x 48 + 25985 - 1 doubles, and one window more.
-        done, found = run(folder, "rolling agg=mean n=30000 window=25985", ("cuda_thread_tile",))
-        expect(found["cuda_thread_tile"]["verdict"] == "pass", "the largest window that fits", done)
-        done, found = run(folder, "rolling agg=mean n=30000 window=25986", ("cuda_thread_tile",))
-        reason = found["cuda_thread_tile"]["reason"] or ""
-        expect(
-            found["cuda_thread_tile"]["verdict"] == "skip" and "largest window is 25985" in reason, "and the next", done
-        )
-        done, found = run(folder, "rolling agg=mean n=25985 window=25986", ("cuda_thread_tile",))
-        expect(found["cuda_thread_tile"]["verdict"] == "pass", "a window longer than the array needs no memory", done)
+@pytest.mark.parametrize("variant", ["cuda_warp_unit", "cuda_published_tiles"])
+def test_the_variance_beside_outliers(folder, variant):
+    """The shift of var is no element of its own: one that is 1e8 times its neighbours would cost the accuracy of a whole window."""
+    x = numpy.random.default_rng(1).standard_normal(9000)
+    x[[5759, 5760, 7680]] = 1e8
+    numpy.save(folder / "x.npy", x)
+    words = ("--set", "agg=var", "--set", "window=3000", "--in", f"x={folder}/x.npy", "--out", f"y={folder}/y.npy")
+    done = call("exec", f"rolling/{variant}", *words, "--check", "--emulate")
+    expect(done.returncode == 0, f"{variant}: the variance beside outliers", done)
 
 
-if __name__ == "__main__":
-    main()
+@pytest.mark.parametrize("agg", ["mean", "var"])
+def test_who_keeps_nan_and_inf_in_their_windows(folder, agg):
+    done, found = emulate_each(folder, f"rolling agg={agg} n=3073 window=49 input=naninf", *STABLE, *FRAGILE)
+    for variant in STABLE:
+        expect(found[variant]["verdict"] == "pass", f"{variant} keeps NaN and inf in their windows", done)
+    for variant in FRAGILE:
+        expect(found[variant]["verdict"] == "fail", f"{variant} lets NaN and inf out of their windows", done)
+
+
+def test_maxima_are_exact(folder):
+    done, found = emulate_each(folder, "rolling agg=max n=3073 window=49 input=naninf", *STABLE, *FRAGILE)
+    expect({found[variant]["verdict"] for variant in STABLE + FRAGILE[:3]} == {"pass"}, "maxima are exact", done)
+    expect(found["cuda_prefix_difference"]["verdict"] == "skip", "max has no difference", done)
+
+
+@pytest.mark.parametrize(
+    "n, window, verdict",
+    [
+        (30000, 25985, "pass"),  # 227 KiB: 64 x 48 + 25985 - 1 doubles
+        (30000, 25986, "skip"),
+        (25985, 25986, "pass"),  # a window longer than the array needs no memory
+    ],
+)
+def test_the_largest_window_that_fits(folder, n, window, verdict):
+    done, found = emulate_each(folder, f"rolling agg=mean n={n} window={window}", "cuda_thread_tile")
+    row = found["cuda_thread_tile"]
+    told = verdict == "pass" or "largest window is 25985" in row["reason"]
+    expect(row["verdict"] == verdict and told, f"n={n} window={window}: {verdict}", done)

@@ -1,11 +1,11 @@
 """Each sentence of SECURITY.md that promises something is held by tests: named here, with the words by which they are found. A promise without a
 line here, a line whose promise is gone, and a test that is gone are failures."""
 
-import pathlib
 import re
-import sys
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
+import pytest
+from checkout import SOURCE
+
 # the beginning of a promise -> (file, words in it) of what holds it
 HELD = {
     "A worker is a process of its own so that a crash, a hang or a leak costs one row": [
@@ -20,7 +20,7 @@ HELD = {
         ("tests/fuzz/columns.py", "fuzz"),
     ],
     "Text of such files is shown, not obeyed": [
-        ("tests/scripts/test_foreign.py", "through_every_verb"),
+        ("tests/scripts/test_foreign.py", "test_hostile_rows_through_every_verb"),
         ("tests/unit/test_foreign.c", "the_table"),
     ],
     "The first start installs packages": [
@@ -32,7 +32,7 @@ HELD = {
     ],
     "find the expected output": [
         ("tests/mutants/double/cpu_cheat_parent_memory.c", "parent"),
-        ("tests/scripts/test_isolation.py", "def descriptors"),
+        ("tests/scripts/test_isolation.py", "def test_a_worker_inherits_no_descriptor"),
         ("tests/mutants/double/peer_cheat_finds_output.py", "output"),
     ],
     "return the result of an earlier call": [
@@ -44,11 +44,13 @@ HELD = {
         ("tests/scripts/test_mutants.py", '"cpu_nan"'),
     ],
     "pass by chance or by a loose tolerance": [
-        ("tests/scripts/test_verification.py", "def check_taken"),
+        ("tests/scripts/test_verification.py", "def test_verdicts_of_a_gpu_are_taken_in"),
         ("tests/scripts/test_mutants.py", '"cpu_wrong_rounding"'),
     ],
     "What it gains is bounded": [("tests/scripts/test_mutants.py", '"cpu_slow_clock"')],
-    "docs/VERIFICATION.md lists each attempt": [("tests/scripts/test_verification.py", "def check_cheats")],
+    "docs/VERIFICATION.md lists each attempt": [
+        ("tests/scripts/test_verification.py", "def test_a_cheat_gets_the_verdict")
+    ],
 }
 NO_PROMISE = r"\*\*Run only|It is no sandbox|All of it has|Code from others|A checkout is code|Read a foreign|`rungs` runs native|The parent process, the build|A variant is not"
 
@@ -64,23 +66,16 @@ def promises(text):
             yield line.strip()
 
 
-def main():
-    text = (SOURCE / "SECURITY.md").read_text()
-    flat = re.sub(r"\s+", " ", text)
-    wrong = [
-        f"no test is named for: {promise[:80]}"
-        for promise in promises(text)
-        if not any(promise.startswith(begin) for begin in HELD)
-    ]
-    wrong += [f"SECURITY.md does not say any more: {begin}" for begin in HELD if begin not in flat]
-    for begin, holders in HELD.items():
-        for name, words in holders:
-            path = SOURCE / name
-            if not path.exists() or words not in path.read_text():
-                wrong.append(f"{begin}: {name} has no {words}")
-    if wrong:
-        sys.exit("BAD  " + "\n".join(wrong))
-    print(f"ok   {len(HELD)} promises, each held by a test")
+TEXT = (SOURCE / "SECURITY.md").read_text()
 
 
-main()
+@pytest.mark.parametrize("promise", list(promises(TEXT)), ids=lambda promise: promise[:40])
+def test_a_test_is_named_for_each_promise(promise):
+    assert any(promise.startswith(begin) for begin in HELD)
+
+
+@pytest.mark.parametrize("begin", HELD)
+def test_what_holds_a_promise_is_there(begin):
+    assert begin in re.sub(r"\s+", " ", TEXT), "SECURITY.md does not say so any more"
+    for name, words in HELD[begin]:
+        assert words in (SOURCE / name).read_text(), f"{name} has no {words}"

@@ -3,10 +3,10 @@ missing is listed. Rows of other machines and builds are made here by changing w
 
 import copy
 import json
-import pathlib
-import tempfile
 
-from program import RELEASE, call, expect, expect_error, rows_of
+import pytest
+
+from program import call, expect, expect_error, needs_release, rows_of
 
 PLAN = ("smoke/double", "smoke/rolling", "published/double")
 CPU = ("--variants", "cpu_*")
@@ -36,9 +36,14 @@ def changed(lines, **values):
     return lines
 
 
-def shards_and_whole(folder):
-    """Three shards, one of them cut short by its budget and resumed, beside one run of everything."""
-    options = ("--verify-only", *CPU)
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def files(shared_folder):
+    """Three shards, one of them cut short by its budget and resumed."""
+    folder, options = shared_folder, ("--verify-only", *CPU)
     files = [folder / f"shard-{i}.jsonl" for i in (1, 2, 3)]
     for i, out in enumerate(files, 1):
         shard = ("run", *PLAN, *options, "--shard", f"{i}/3", "--out", out)
@@ -50,9 +55,18 @@ def shards_and_whole(folder):
             shard += ("--resume",)
         done = call(*shard)
         expect(done.returncode == 0, f"shard {i}", done)
-    whole = folder / "whole.jsonl"
-    done = call("run", *PLAN, *options, "--out", whole)
+    return files
+
+
+@pytest.fixture(scope="module")
+def whole(shared_folder):
+    """One run of everything."""
+    done = call("run", *PLAN, "--verify-only", *CPU, "--out", shared_folder / "whole.jsonl")
     expect(done.returncode == 0, "the whole run", done)
+    return shared_folder / "whole.jsonl"
+
+
+def test_shards_have_the_rows_of_the_whole_run(folder, files, whole):
     merged = folder / "merged.jsonl"
     done = call("merge", *files, "--out", merged, *EXPECT, *CPU)
     expect(done.returncode == 0 and "missing" not in done.stdout, "the shards are joined, and nothing is missing", done)
@@ -68,10 +82,10 @@ def shards_and_whole(folder):
         set(claims) == {claim["id"] for claim in rows_of(whole, "claim")},
         f"claims are judged in one shard each: {claims}",
     )
-    return files, merged, whole
 
 
-def what_is_missing(files, merged):
+def test_a_shard_that_is_missing_is_told_row_by_row(folder, files):
+    merged = folder / "merged.jsonl"
     done = call("merge", *files[:2], "--out", merged, *EXPECT, *CPU)
     lost = [(row["spec"], row["case"]) for row in rows_of(files[2])]
     expect(
@@ -84,6 +98,9 @@ def what_is_missing(files, merged):
     expect(
         len(rows_of(merged)) == sum(len(rows_of(path)) for path in files[:2]), "what is there is joined all the same"
     )
+
+
+def test_a_case_that_no_file_has_is_told(files):
     done = call("merge", files[2], "--expect", "double n=5", *CPU)
     expect(
         done.returncode == 1 and "missing: double/cpu_loop on double n=5" in done.stdout,
@@ -94,9 +111,9 @@ def what_is_missing(files, merged):
     expect_error(call("merge", files[2], *CPU), 2, "--variants needs --expect")
 
 
-def inputs_stay(files):
+def test_inputs_stay(folder, files):
     before = files[0].read_bytes()
-    link = files[0].with_name("link.jsonl")
+    link = folder / "link.jsonl"
     link.symlink_to(files[0])
     for out in (files[0], link):
         expect_error(call("merge", *files, "--out", out), 2, "would replace the input")
@@ -105,28 +122,27 @@ def inputs_stay(files):
     expect_error(call("merge", files[0], "--out", files[0].parent / "nowhere/m.jsonl"), 2, "nowhere/m.jsonl")
 
 
-def contradictions(folder, files):
+@pytest.mark.parametrize(
+    "key, value",
+    [("commit", "f" * 40), ("dirty", None), ("rungs", "9.9"), ("project", "p"), ("build__compiler", "tcc")],
+)
+def test_rows_of_another_build_are_refused(folder, files, key, value):
+    lines, out = lines_of(files[1]), folder / "no.jsonl"
+    value = not lines[0]["dirty"] if key == "dirty" else value
+    done = call("merge", files[0], write(folder / "other.jsonl", changed(lines, **{key: value})), "--out", out)
+    told = f"other.jsonl:1: {key.replace('__', '.')} is {json.dumps(value)[:5]}"
+    expect_error(done, 2, told, "in ", "shard-1.jsonl:1 it is", what=f"another {key} is refused")
+    assert not out.exists(), "and nothing is written"
+
+
+def test_contradictions_are_refused_with_both_places(folder, files):
     """Untimed rows: of one build, from any machine."""
-    first, other = files[0], folder / "other.jsonl"
-    lines = [json.loads(line) for line in files[1].read_text().splitlines()]
+    first, other, lines = files[0], folder / "other.jsonl", lines_of(files[1])
     expect_error(call("merge", first, first), 2, "shard-1.jsonl:1: the run ", "is in ", "the same rows twice")
     row = next(i for i, line in enumerate(lines) if line["kind"] == "row")
-    for what, values, told in (
-        ("commit", {"commit": "f" * 40}, 'commit is "ffff'),
-        ("dirty", {"dirty": not lines[0]["dirty"]}, f"dirty is {json.dumps(not lines[0]['dirty'])}"),
-        ("version", {"rungs": "9.9"}, 'rungs is "9.9"'),
-        ("project", {"project": "p"}, 'project is "p"'),
-        ("compiler", {"build__compiler": "tcc"}, 'build.compiler is "tcc"'),
-    ):
-        out = folder / f"no-{what}.jsonl"
-        done = call("merge", first, write(other, changed(lines, **values)), "--out", out)
-        expect_error(
-            done, 2, f"other.jsonl:1: {told}", "in ", "shard-1.jsonl:1 it is", what=f"another {what} is refused"
-        )
-        expect(not out.exists(), "and nothing is written")
     done = call("merge", first, write(other, changed(lines, cpu__model="Other CPU", id="0" * 16)))
     expect(done.returncode == 0, "verified rows may be of any machine", done)
-    double = changed([json.loads(line) for line in first.read_text().splitlines()])
+    double = changed(lines_of(first))
     at = next(i for i, line in enumerate(double) if line["kind"] == "row")
     expect_error(
         call("merge", first, write(other, double)),
@@ -143,18 +159,23 @@ def contradictions(folder, files):
         f"shard-1.jsonl:{at + 1}: pass",
     )
     expect_error(call("merge", first, write(other, lines[row:])), 2, "other.jsonl:1: a row of the run", "environment")
+
+
+def test_files_that_are_broken_are_refused(folder, files):
+    first, other = files[0], folder / "other.jsonl"
     other.write_text("\n" + files[1].read_text().replace('"schema":1', '"schema":7', 1))
     expect_error(call("merge", first, other), 2, "other.jsonl:2:", "schema is 7; expected schema 1")
     other.write_text(files[1].read_text()[:-40])
     expect_error(call("merge", first, other), 2, "other.jsonl:", "cut off")
     expect_error(call("merge", first, folder / "none.jsonl"), 2, "none.jsonl")
-    expect(call("merge", write(other, lines[:1])).returncode == 3, "a file without rows: nothing was merged")
+    expect(
+        call("merge", write(other, lines_of(files[1])[:1])).returncode == 3, "a file without rows: nothing was merged"
+    )
 
 
-def emulated(folder, files):
+def test_emulated_rows_may_be_in_several_files(folder, files):
     """Two sizes that shrink to one emulated case may lie in two shards."""
-    lines = [json.loads(line) for line in files[0].read_text().splitlines()]
-    lines = [line for line in lines if line["kind"] in ("environment", "row")]
+    lines = [line for line in lines_of(files[0]) if line["kind"] in ("environment", "row")]
     for line in lines[1:]:
         line["backend"] = "emulator"
     twice = [write(folder / "emulated-1.jsonl", lines), write(folder / "emulated-2.jsonl", changed(lines))]
@@ -170,9 +191,9 @@ def emulated(folder, files):
     expect_error(call("merge", twice[0], write(folder / "emulated-2.jsonl", twice_told)), 2, ": fail; in ", ": pass")
 
 
-def claims_of_parts(folder, whole):
-    """A claim that two files judged is left out: each saw a part of its rows."""
-    lines = [json.loads(line) for line in whole.read_text().splitlines()]
+def test_a_claim_that_two_files_judged_is_left_out(folder, whole):
+    """Each saw a part of its rows."""
+    lines = lines_of(whole)
     parts = [
         [line for line in lines if line["kind"] != "row" or (line["op"] == "double") == first]
         for first in (True, False)
@@ -188,12 +209,13 @@ def claims_of_parts(folder, whole):
     )
 
 
-def times(folder):
+@needs_release
+def test_times_are_of_one_kind_of_machine(folder):
     """What was timed: one machine, or several of a kind if the user says so; one machine code."""
     file = folder / "timed.jsonl"
     done = call("run", "double n=1000", "--quick", "--no-ceilings", *CPU, "--out", file)
     expect(done.returncode == 0, "a timed row", done)
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines = lines_of(file)
     lines[0]["gpu"] = {"name": "NVIDIA H200", "uuid": "one", "driver": "580.1", "power_cap_watts": 700}
     lines = changed(lines)
     write(file, lines)
@@ -223,7 +245,7 @@ def times(folder):
             "NVIDIA A100",
             "NVIDIA H200",
         )
-    rows = json.loads(json.dumps([json.loads(line) for line in another().read_text().splitlines()]))
+    rows = lines_of(another())
     rows[1]["code"] = {"sass_hash": None, "host_hash": "0" * 16, "reason": None}
     expect_error(
         call("merge", file, write(other, rows)),
@@ -231,20 +253,3 @@ def times(folder):
         "times.jsonl:2: double/cpu_loop has other machine code than in ",
         "timed.jsonl:2",
     )
-
-
-def main():
-    with tempfile.TemporaryDirectory(prefix="rungs_shards_") as name:
-        folder = pathlib.Path(name)
-        files, merged, whole = shards_and_whole(folder)
-        what_is_missing(files, merged)
-        inputs_stay(files)
-        contradictions(folder, files)
-        emulated(folder, files)
-        claims_of_parts(folder, whole)
-        if RELEASE:
-            times(folder)
-
-
-if __name__ == "__main__":
-    main()
