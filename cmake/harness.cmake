@@ -17,6 +17,7 @@ function(rungs_module name folder)
         list(APPEND sources ${cuda_sources})
     endif()
     add_library(${name} STATIC ${sources})
+    target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
     target_link_libraries(${name} PUBLIC rungs_options ${ARGN} PRIVATE $<BUILD_INTERFACE:rungs_strict>)
 endfunction()
 
@@ -88,7 +89,7 @@ if(RUNGS_EMULATOR)
     add_library(rungs_emulator_options INTERFACE)
     target_include_directories(rungs_emulator_options INTERFACE "$<BUILD_INTERFACE:${RUNGS_INCLUDES}>" $<INSTALL_INTERFACE:include/rungs>)
     target_include_directories(rungs_emulator_options SYSTEM INTERFACE $<BUILD_INTERFACE:${RUNGS_CUDA_HEADERS}>)
-    target_compile_definitions(rungs_emulator_options INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE)
+    target_compile_definitions(rungs_emulator_options INTERFACE _GNU_SOURCE)
     target_compile_options(rungs_emulator_options INTERFACE -std=c17 -Wall -Wextra -Wconversion -Wshadow -fopenmp -g
                                                             $<BUILD_INTERFACE:-Werror>)
 

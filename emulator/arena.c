@@ -1,8 +1,5 @@
 /* Each allocation has pages of its own and ends where its last page ends, up to CUDA's 256-byte alignment; the pages between are
  * never accessible. While host code runs no page is: a variant that reads device memory from the host is stopped at once. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE, madvise */
-#endif
 #include "emulator/arena.h"
 
 #include "emulator/sanitizer.h"

@@ -1,6 +1,3 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE, madvise */
-#endif
 #include "emulator/shadow.h"
 
 #include "emulator/arena.h"

@@ -6,9 +6,6 @@
  * Fresh memory is filled with a pattern that changes from block to block (NaN, huge, huge negative), so that a read before the
  * first write spoils the result whatever the kernel computes.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
-#endif
 #include "emulator/shared.h"
 
 #include "emulator/bytes.h"

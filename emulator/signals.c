@@ -1,6 +1,3 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* REG_RIP */
-#endif
 #include "emulator/signals.h"
 
 #include "emulator/address.h"

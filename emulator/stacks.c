@@ -1,7 +1,4 @@
 /* A pool of fiber stacks. Pages cost nothing until touched; below each stack lies an inaccessible page. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
-#endif
 #include "emulator/fault.h"
 #include "emulator/fiber.h"
 

@@ -1,8 +1,5 @@
 /* Reads the ELF files of this program and of the module that it loaded: sections and data symbols. Code lines come from addr2line,
  * which binutils bring along. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dl_iterate_phdr */
-#endif
 #include "emulator/symbol.h"
 
 #include "base/process.h"

@@ -5,21 +5,29 @@
 
 enum { SHOWN_MAX = 2000, BUFFERS = 16 };
 
-/* The next character of UTF-8 and its length in bytes; a byte that begins no character counts as one. */
+/* Bytes of the UTF-8 sequence at `at`, 0 if it is none (RFC 3629: shortest form, no surrogates, up to U+10FFFF). */
+static size_t utf8_length(const unsigned char *at) {
+    const unsigned char lead = at[0];
+    if (lead < 0x80) return 1;
+    const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4) return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((at[i] & 0xc0) != 0x80) return 0; /* the terminating zero is caught here too */
+    if (lead == 0xe0 && at[1] < 0xa0) return 0;
+    if (lead == 0xed && at[1] >= 0xa0) return 0;
+    if (lead == 0xf0 && at[1] < 0x90) return 0;
+    return lead == 0xf4 && at[1] >= 0x90 ? 0 : length;
+}
+
+/* The next character and its length in bytes; a byte that begins no character counts as one. */
 static unsigned next(const char *text, int *length) {
     const unsigned char *at = (const unsigned char *)text;
-    *length = 1;
-    if (at[0] >= 0xc2 && at[0] < 0xe0 && (at[1] & 0xc0) == 0x80) {
-        *length = 2;
-        return (at[0] & 0x1fu) << 6 | (at[1] & 0x3fu);
-    }
-    if ((at[0] & 0xf0) == 0xe0 && (at[1] & 0xc0) == 0x80 && (at[2] & 0xc0) == 0x80) {
-        *length = 3;
-        return (at[0] & 0x0fu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);
-    }
-    if ((at[0] & 0xf8) == 0xf0)
-        while (*length < 4 && (at[*length] & 0xc0) == 0x80) ++*length;
-    return *length == 1 ? at[0] : 0x10000;
+    const size_t bytes = utf8_length(at);
+    *length = bytes ? (int)bytes : 1;
+    return bytes < 2    ? at[0]
+           : bytes == 2 ? (at[0] & 0x1fu) << 6 | (at[1] & 0x3fu)
+           : bytes == 3 ? (at[0] & 0x0fu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu)
+                        : 0x10000;
 }
 
 static bool steers(unsigned letter) {
@@ -56,20 +64,6 @@ const char *foreign_shown(const char *text) {
     char *out = buffers[turn++ % BUFFERS];
     foreign_text(text, false, out, SHOWN_MAX);
     return out;
-}
-
-/* Bytes of the UTF-8 sequence at `at`, 0 if it is none (RFC 3629: shortest form, no surrogates, up to U+10FFFF). */
-static size_t utf8_length(const unsigned char *at) {
-    const unsigned char lead = at[0];
-    if (lead < 0x80) return 1;
-    const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4) return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((at[i] & 0xc0) != 0x80) return 0; /* the terminating zero is caught here too */
-    if (lead == 0xe0 && at[1] < 0xa0) return 0;
-    if (lead == 0xed && at[1] >= 0xa0) return 0;
-    if (lead == 0xf0 && at[1] < 0x90) return 0;
-    return lead == 0xf4 && at[1] >= 0x90 ? 0 : length;
 }
 
 void foreign_make_utf8(char *text) {

@@ -4,10 +4,6 @@
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef enum Mode { MODE_COLD, MODE_HOT, MODE_GRAPH, MODE_ENQUEUE, MODE_COMPLETE, MODE_FIRST, MODE_COUNT } Mode;
 
 const char *mode_name(Mode mode);
@@ -17,7 +13,4 @@ bool mode_of_stream(Mode mode);
 /* "cold, hot, ...": all of them, for messages. */
 const char *mode_names(void);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

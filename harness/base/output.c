@@ -1,9 +1,6 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* O_TMPFILE */
-#endif
 #include "base/output.h"
 
-#include "base/interrupt.h"
+#include "base/process.h"
 #include "base/temporary.h"
 
 #include <errno.h>

@@ -8,10 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { OUTPUT_PATH_MAX = 4096 };
 
 typedef struct Output {
@@ -40,7 +36,4 @@ Status output_write(Output *self, const void *data, size_t bytes);
  * STATUS_IO if the file could not be put there. */
 Status output_close(Output *self, Status written);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -1,11 +1,7 @@
 /* Between this process and the program is a guard, a process that notices when this one ends: the socket between them closes. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* pipe2, close_range, ppoll */
-#endif
 #include "base/process.h"
 
 #include "base/clock.h"
-#include "base/interrupt.h"
 #include "base/temporary.h"
 
 #include <dirent.h>
@@ -38,6 +34,22 @@ typedef struct Guard {
     pid_t pid;
     int line; /* our end of the socket */
 } Guard;
+
+/* ---- A signal. */
+
+static volatile sig_atomic_t noted;
+
+void interrupt_note(int signal_number) {
+    if (!noted) noted = signal_number;
+}
+
+int interrupt_pending(void) {
+    return noted;
+}
+
+Status interrupt_check(void) {
+    return noted ? status_fail(STATUS_IO, "interrupted by signal %d (%s)", (int)noted, strsignal(noted)) : STATUS_OK;
+}
 
 /* ---- Processes of a process. */
 
@@ -171,12 +183,12 @@ static _Noreturn void guard(pid_t program, pid_t parent, const sigset_t *mask) {
 static _Noreturn void become_guard(const char *const argv[], const ProcessLimits *limits, int output, int line, int failed,
                                    pid_t parent) {
     sigset_t children, mask;
-    const struct sigaction noted = {.sa_handler = on_child};
+    const struct sigaction action = {.sa_handler = on_child};
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     sigprocmask(SIG_BLOCK, &children, &mask);
-    sigaction(SIGCHLD, &noted, NULL);
+    sigaction(SIGCHLD, &action, NULL);
     const pid_t pid = fork();
     if (pid == 0) become_program(argv, limits, output, &mask, failed);
     if (pid < 0) give_up(failed);

@@ -9,10 +9,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct ProcessLimits {
     double seconds;       /* the program is killed after this time; 0: no limit */
     size_t bytes;         /* and when it has written more than this; 0: no limit */
@@ -45,7 +41,14 @@ void pids_add(Pids *pids, pid_t pid);
 /* Adds the children of a process, without their own, from /proc/PID/task/TID/children. */
 void process_children(pid_t of, Pids *out);
 
-#ifdef __cplusplus
-}
-#endif
+/* ---- A signal that asks this program to end. Code that waits, or is about to begin something long, checks whether one has come.
+ * In a program that never calls interrupt_note the signal's default action holds. */
+
+/* For a signal handler: the first signal stays. */
+void interrupt_note(int signal_number);
+/* The signal that came; 0: none. */
+int interrupt_pending(void);
+/* STATUS_IO if one came. */
+Status interrupt_check(void);
+
 #endif

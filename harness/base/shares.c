@@ -1,6 +1,3 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* pthread_attr_setaffinity_np */
-#endif
 #include "base/shares.h"
 
 #include <omp.h>

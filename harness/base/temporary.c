@@ -1,6 +1,3 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* O_TMPFILE, mkostemp */
-#endif
 #include "base/temporary.h"
 
 #include <dirent.h>

@@ -8,10 +8,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { TEMPORARY_PATH_MAX = 512, TEMPORARY_FILE_TEXT = 32, TEMPORARY_SUFFIX = 6 };
 
 /* $TMPDIR, or /tmp. */
@@ -43,7 +39,4 @@ void temporary_sweep(void);
  * Follows no symbolic link. */
 void temporary_sweep_of(const char *place, const char *prefix, mode_t type);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

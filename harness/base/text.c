@@ -139,39 +139,23 @@ void text_free(Text *self) {
     *self = (Text){0};
 }
 
-/* Grows *text to hold more than `used` bytes. */
-static bool grow(char **text, size_t used, size_t *room) {
-    if (used + 1 < *room) return true;
-    const size_t wanted = *room ? 2 * *room : 65536;
-    char *grown = realloc(*text, wanted);
-    if (!grown) return false;
-    *text = grown;
-    *room = wanted;
-    return true;
-}
-
 static Status read_stream(const char *path, FILE *file, size_t most, char **out, size_t *length) {
-    char *text = NULL;
-    size_t used = 0, room = 0, got = 1;
-    Status status = STATUS_OK;
-    while (got > 0 && status == STATUS_OK) {
-        if (!grow(&text, used, &room)) {
-            status = status_fail(STATUS_MEMORY, "%s: no memory to read it", path);
-            break;
-        }
-        got = fread(text + used, 1, room - used - 1, file);
+    char piece[65536];
+    size_t used = 0, got, kept;
+    FILE *text = open_memstream(out, length ? length : &kept);
+    bool fits = text != NULL;
+    while (fits && used <= most && (got = fread(piece, 1, sizeof piece, file)) > 0) {
+        fits = fwrite(piece, 1, got, text) == got;
         used += got;
-        if (used > most) status = status_fail(STATUS_INVALID, "%s: more than %zu MiB; such a file is not read", path, most >> 20);
     }
-    if (status == STATUS_OK && ferror(file)) status = status_fail(STATUS_IO, "%s: cannot be read: %s", path, strerror(errno));
-    if (status != STATUS_OK) {
-        free(text);
-        return status;
-    }
-    text[used] = '\0';
-    *out = text;
-    if (length) *length = used;
-    return STATUS_OK;
+    if (text && fclose(text) != 0) fits = false;
+    const Status status = !fits ? status_fail(STATUS_MEMORY, "%s: no memory to read it", path)
+                          : used > most
+                              ? status_fail(STATUS_INVALID, "%s: more than %zu MiB; such a file is not read", path, most >> 20)
+                          : ferror(file) ? status_fail(STATUS_IO, "%s: cannot be read: %s", path, strerror(errno))
+                                         : STATUS_OK;
+    if (text && status != STATUS_OK) free(*out);
+    return status;
 }
 
 Status text_read_limited(const char *path, size_t most, char **out, size_t *length) {

@@ -29,16 +29,9 @@ typedef struct Text {
 /* How a word that is none of the known ones is refused: STATUS_INVALID with "<format>; did you mean '<nearest>'? (<label>: a, b)".
  * nearest: as text_nearest gives it, may be NULL. */
 Status text_fail_listing(const char *nearest, const char *label, const char *const *names, int count, const char *format, ...)
-#ifdef __GNUC__
-    __attribute__((format(printf, 5, 6)))
-#endif
-    ;
+    __attribute__((format(printf, 5, 6)));
 
-Status text_append(Text *self, const char *format, ...)
-#ifdef __GNUC__
-    __attribute__((format(printf, 2, 3)))
-#endif
-    ;
+Status text_append(Text *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_free(Text *self);
 enum {
     TEXT_SOURCE_MAX = 16 << 20, /* bytes of a file that a person writes: a scenario, a function */

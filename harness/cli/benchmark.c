@@ -7,7 +7,7 @@
 #include "cli/options.h"
 #include "device/facts.h"
 #include "device/threads.h"
-#include "pipeline/series.h"
+#include "pipeline/evaluate.h"
 #include "plan/case.h"
 #include "plan/modules.h"
 #include "record/environment.h"

@@ -6,7 +6,7 @@
 #include "cli/inputs.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "pipeline/claimfiles.h"
+#include "pipeline/run.h"
 #include "plan/build.h"
 #include "record/rowfile.h"
 

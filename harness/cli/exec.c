@@ -7,7 +7,7 @@
 #include "device/child.h"
 #include "device/device.h"
 #include "device/threads.h"
-#include "pipeline/judge.h"
+#include "pipeline/evaluate.h"
 #include "plan/modules.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "cli/finish.h"
 
-#include "base/interrupt.h"
+#include "base/process.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"

@@ -1,6 +1,6 @@
 #include "cli/interrupt.h"
 
-#include "base/interrupt.h"
+#include "base/process.h"
 #include "base/places.h"
 #include "base/text.h"
 #include "cli/terminal.h"

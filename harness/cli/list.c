@@ -5,8 +5,8 @@
 #include "base/places.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "plan/listing.h"
 #include "plan/modules.h"
+#include "plan/scenario.h"
 
 #include <stdio.h>
 #include <stdlib.h>

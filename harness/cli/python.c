@@ -1,6 +1,5 @@
 #include "cli/python.h"
 
-#include "base/interrupt.h"
 #include "base/places.h"
 #include "base/process.h"
 #include "base/temporary.h"

@@ -2,9 +2,9 @@
  * one folder of the build. */
 #include "base/clock.h"
 #include "base/foreign.h"
-#include "base/interrupt.h"
 #include "base/jsontext.h"
 #include "base/places.h"
+#include "base/process.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/dry_run.h"
@@ -14,8 +14,8 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
-#include "pipeline/pipeline.h"
-#include "plan/campaign.h"
+#include "pipeline/run.h"
+#include "plan/scenario.h"
 
 #include <stdio.h>
 #include <stdlib.h>

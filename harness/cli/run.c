@@ -1,7 +1,8 @@
 /* rungs run, and rungs try: a variant from anywhere beside the op's own. */
-#include "base/interrupt.h"
+#include "pipeline/run.h"
 #include "base/output.h"
 #include "base/places.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
@@ -10,7 +11,6 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/session.h"
 #include "plan/case.h"
 #include "plan/modules.h"

@@ -1,8 +1,7 @@
-#define _GNU_SOURCE
 #include "device/child.h"
 
 #include "base/clock.h"
-#include "base/interrupt.h"
+#include "base/process.h"
 #include "base/memory.h"
 #include "base/temporary.h"
 #include "base/text.h"

@@ -1,11 +1,8 @@
 /* The host as a device: allocations lie between inaccessible pages, so that an overrun that leaps over the guard words dies at once
  * (device/cpu_fault.h says where). */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* MAP_ANONYMOUS, madvise */
-#endif
 #include "device/device.h"
 
-#include "base/hostmemory.h"
+#include "base/memory.h"
 #include "base/shares.h"
 #include "device/cpu_fault.h"
 

@@ -1,6 +1,3 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* REG_ERR */
-#endif
 #include "device/cpu_fault.h"
 
 #include <signal.h>

@@ -1,7 +1,4 @@
 /* A subreaper inherits the orphans among its descendants, so that a double fork or setsid() hides nothing. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "device/descendants.h"
 
 #include "base/process.h"

@@ -6,10 +6,6 @@
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* On the current device. STATUS_UNSUPPORTED without CUDA and on devices that have no pools. */
 Status pool_create(void **pool);
 void pool_destroy(void *pool);
@@ -19,7 +15,4 @@ Status pool_release(void *pointer, void *stream);
 /* Bytes of device memory that the pool holds, in use or not. */
 size_t pool_held_bytes(void *pool);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

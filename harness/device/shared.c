@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "device/shared.h"
 
 #include <errno.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "device/spawn.h"
 
 #include "base/temporary.h"

@@ -1,7 +1,7 @@
 /* Timing on the CPU: the steady clock around the call. Threads are not pinned here: a variant's OpenMP threads inherit the mask of
  * the thread that starts them, so pinning the caller to one core would run all of them there. Who wants pinning sets OMP_PLACES and
  * OMP_PROC_BIND, or starts the program under taskset or numactl; both reach the workers. */
-#include "base/hostmemory.h"
+#include "base/memory.h"
 #include "measure/cache.h"
 #include "measure/measure.h"
 #include "measure/sampling.h"

@@ -1,4 +1,4 @@
-#include "pipeline/claimfiles.h"
+#include "pipeline/run.h"
 
 #include "base/jsontext.h"
 #include "base/memory.h"

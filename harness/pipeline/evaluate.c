@@ -5,7 +5,6 @@
 #include "base/foreign.h"
 #include "base/poison.h"
 #include "measure/cache.h"
-#include "pipeline/finish.h"
 #include "plan/case.h"
 #include "record/program.h"
 

@@ -1,9 +1,16 @@
 /* evaluate.h - one variant on one case: refuse, make the instance, start a worker, verify, time, verify on new data, end the case.
- * Once the worker has ended: its limit and counts (pipeline/finish.h). */
+ * Once the worker has ended: its limit and counts (pipeline/finish.c). */
 #ifndef RUNGS_PIPELINE_EVALUATE_H
 #define RUNGS_PIPELINE_EVALUATE_H
 
-#include "pipeline/judge.h"
+#include "pipeline/session.h"
+
+/* The worker of a variant, which may serve several cases, one after the other. {0}: none runs. */
+typedef struct Host {
+    Child *child;
+    size_t served; /* cases that were opened in it */
+    bool reusable; /* the last case went well and left nothing: another may follow. Otherwise the worker must be ended */
+} Host;
 
 typedef struct Evaluated {
     int bound;    /* index into the op's bounds */
@@ -20,5 +27,89 @@ Status evaluate(Instance *instance, const Session *session, Host *host, Row *row
 /* A row with everything that is known before its variant runs. STATUS_INVALID if the case holds text that is not UTF-8. row_free()
  * it. */
 Status row_begin(const char *run, const PlanItem *item, const Case *problem, const VariantChoice *choice, bool emulated, Row *out);
+
+/* ---- judge.c: outputs of a run against the reference: of the calls that verify, and of timed samples, of which the parent draws
+ * some that the worker shows before it goes on. */
+
+/* One output of a run against the reference of its data: by error bounds or to the byte, as the op defines it. */
+typedef struct Judgement {
+    bool pass;        /* starts false; everything is written, comparable and within tolerance */
+    bool judgeable;   /* starts false; if not, the tolerance lets 0 pass for most elements, and `pass` verifies nothing */
+    bool undecided;   /* not passed, but a run from another pattern of base/poison.h might */
+    double vacuous;   /* share of the elements that cannot be judged: 0 would pass there (verify/norms.h); exact outputs: 0 */
+    char words[1024]; /* what is wrong and where; how good it is if it passed, or why it is not judgeable */
+    OutputErrors errors;
+} Judgement;
+
+/* Judges instance->given[index]. Computes the reference of the set at its first use. */
+Status judge_output(Instance *instance, DataSet set, int bound, int index, Judgement *out);
+
+/* One variant on one case, under way. */
+typedef struct Evaluation {
+    const Session *session;
+    Instance *instance;
+    Row *row;
+    Host *host;
+    int bound;            /* index into the op's bounds */
+    double first_seconds; /* the first call, by the worker's clock */
+    bool decided;         /* the verdict is in the row */
+    bool opened;          /* the case is open in the worker */
+} Evaluation;
+
+void decide(Evaluation *e, Verdict verdict, const char *reason);
+/* What a worker could not do, as the row's verdict. */
+void decide_by_status(Evaluation *e, Status status);
+
+/* Compares every output that the variant gives. The errors of the first set, or of the call that fails, go into the row; `when`
+ * begins the reason. Where all that speaks against an output is that correct values equal the poison, *undecided is set and nothing
+ * decided; undecided may be NULL: such a value is correct. What passes must also be judgeable on the first inputs, or it verifies
+ * nothing: a row needs one output that is both. */
+Status compare_outputs(Evaluation *e, DataSet set, const char *when, bool *undecided);
+
+/* Asks for samples of the item's modes, for the row. *taken: false if an output failed, which is decided; else the row's timing has
+ * the modes, with the samples that were compared. Other failures are the worker's. timeout_seconds: of all samples together, and of
+ * what follows a check. */
+Status timed_take(Evaluation *e, double timeout_seconds, bool *taken);
+
+/* ---- finish.c: what a row gets once its worker has ended well: its limit, the verdict, and its counts. Both are taken in workers
+ * of their own. */
+
+/* The limits of a run: measured by workers of its own when the first row asks, and shared by the rows of a case. */
+typedef struct Limits Limits;
+
+Status limits_open(int device, Limits **out);
+/* May be NULL. */
+void limits_close(Limits *limits);
+
+typedef struct Counter {
+    Child *child;  /* that worker, which may serve the variant's next case; NULL: none runs */
+    Resume *known; /* has the counts of the run's rows: a row's further processes repeat them; NULL: each row is counted */
+} Counter;
+
+/* Starts the counter's worker where there is none, and again after a fault. Fills in `counts`, or `counts_reason`, of a row whose
+ * verdict is known, and writes its timeline if one was asked for. Nothing that goes wrong here changes the rest of the row: it is
+ * the reason. Nothing is started after the deadline. */
+void counts_take(Instance *instance, const Session *session, Counter *counter, Row *row);
+/* The verdict of a pending row whose worker ended well: pass, unless it is faster than the device. Then its counts. The caller
+ * stops the counter's worker. bound: index into the op's bounds. */
+void finish_row(Instance *instance, const Session *session, int bound, Counter *counter, Row *row);
+
+/* ---- series.c: a given number of samples of one variant on one case in one mode, from a worker of their own, verified as by
+ * `run`. */
+
+typedef struct Series {
+    const RunOptions *options;
+    const char *no_gpu_reason; /* NULL: there is a GPU */
+    Limits *limits;            /* NULL: none are measured */
+    const PlanItem *item;      /* whose case is in memory; NULL: none yet */
+    Instance instance;
+} Series;
+
+/* A row with the samples of this mode, its rates, limit and errors (docs/RESULTS.md), or with a verdict and its reason, in a fresh
+ * worker each time. Nothing is emulated: without a GPU a CUDA variant is a skip. Another Status than STATUS_OK: rungs itself cannot
+ * go on. row: zero at first; row_free() it. */
+Status series_take(Series *self, const PlanItem *item, const VariantChoice *choice, Mode mode, size_t samples, Row *row);
+/* Releases the case. */
+void series_close(Series *self);
 
 #endif

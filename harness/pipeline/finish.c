@@ -1,4 +1,4 @@
-#include "pipeline/finish.h"
+#include "pipeline/evaluate.h"
 
 #include "base/clock.h"
 #include "protocol.h"

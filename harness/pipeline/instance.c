@@ -2,10 +2,9 @@
 
 #include "base/change.h"
 #include "base/clock.h"
-#include "base/hostmemory.h"
+#include "base/memory.h"
 #include "base/poison.h"
 #include "device/child.h"
-#include "pipeline/reference_cache.h"
 #include "plan/case.h"
 #include "plan/registry.h"
 #include "protocol.h"

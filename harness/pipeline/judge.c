@@ -1,4 +1,4 @@
-#include "pipeline/judge.h"
+#include "pipeline/evaluate.h"
 
 #include "base/poison.h"
 #include "measure/sampling.h"

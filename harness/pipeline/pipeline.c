@@ -1,13 +1,12 @@
 /* pipeline.c - the pipeline, one call per step. Every variant's fate is a row; a Status means that rungs itself could not go on. */
-#include "pipeline/pipeline.h"
 
 #include "base/clock.h"
-#include "base/interrupt.h"
 #include "base/jsontext.h"
+#include "base/process.h"
 #include "device/child.h"
 #include "device/threads.h"
-#include "pipeline/finish.h"
-#include "pipeline/suite.h"
+#include "pipeline/evaluate.h"
+#include "pipeline/run.h"
 #include "protocol.h"
 #include "record/environment.h"
 #include "record/program.h"

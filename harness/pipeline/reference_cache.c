@@ -1,7 +1,4 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dl_iterate_phdr */
-#endif
-#include "pipeline/reference_cache.h"
+#include "pipeline/instance.h"
 
 #include "base/hash.h"
 #include "base/output.h"

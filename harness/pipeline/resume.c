@@ -1,4 +1,4 @@
-#include "pipeline/resume.h"
+#include "pipeline/run.h"
 
 #include "base/hash.h"
 #include "record/rowfile.h"

@@ -3,8 +3,8 @@
 #ifndef RUNGS_PIPELINE_RUN_H
 #define RUNGS_PIPELINE_RUN_H
 
-#include "pipeline/resume.h"
 #include "plan/scenario.h"
+#include "record/row.h"
 #include "record/rowfile.h"
 
 #include <stdbool.h>
@@ -64,6 +64,39 @@ typedef struct RunSummary {
 /* Defaults: one device, no budget, 120 s a call, 9..101 samples, 1 s a mode. */
 RunOptions run_options_default(void);
 
+/* ---- resume.c: what is known of rows by case and variant: those that a results file already holds, what they took, and what was
+ * counted of them. What a call launches, moves and allocates is alike in every process. */
+
+typedef enum ResumeAnswer {
+    RESUME_RUN,     /* not there */
+    RESUME_DONE,    /* an earlier run wrote it */
+    RESUME_REPEATED /* emulated in this run already: several sizes may shrink to one emulated case */
+} ResumeAnswer;
+
+/* Zero: a run that resumes nothing. */
+typedef struct Resume {
+    struct SeenRow *seen;
+    size_t count;
+} Resume;
+
+/* path: the file; NULL for a run that resumes nothing. */
+Status resume_open(const char *path, Resume *out);
+void resume_close(Resume *self);
+/* Is this row (as row_begin makes it) there? A plan may hold the same case and variant more than once (strict and declared bounds,
+ * other modes): each row of the file then stands for one of them, in the order of the plan. An emulated row does not stand for one
+ * on the device, which has a time. */
+Status resume_ask(Resume *self, const Row *row, ResumeAnswer *answer);
+/* Call the first for every row that is run, the second once the row has its `seconds_spent`. */
+Status resume_ran(Resume *self, const Row *row);
+Status resume_took(Resume *self, const Row *row);
+/* What the slowest row of this case and variant took so far; 0: there is none. */
+double resume_seconds(Resume *self, const Row *row);
+/* Copies the counts of an earlier process into the row; false: there are none. */
+bool resume_counts(Resume *self, Row *row);
+void resume_counted(Resume *self, const Row *row);
+
+/* ---- A run. */
+
 typedef struct LaterRow {
     const PlanItem *item;
     const VariantChoice *choice;
@@ -84,7 +117,7 @@ typedef struct Run {
     RowFile *file;
     Resume done;
     Later later;
-    struct Limits *limits; /* of the devices (pipeline/finish.h); NULL: none are measured */
+    struct Limits *limits; /* of the devices (pipeline/finish.c); NULL: none are measured */
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the peaks before that tell nothing of the rows' pace */
     size_t index, executed;  /* rows passed by; rows run in this process */
@@ -108,5 +141,23 @@ void later_close(Later *self);
  * which takes far longer than others costs the other ops one turn and not their place. Further processes of a row that took long
  * come last of all. Items without a class: the plan's order. `make` gets all items of the plan, those of a turn together. */
 Status schedule_run(Run *run, Status (*make)(Run *run, const PlanItem *items, int count));
+
+/* ---- suite.c: the rows of a plan: scenario after scenario, in parts whose cases fit into memory together; in a part pass after
+ * pass, in a pass variant after variant, each on all cases of the part. So references are computed once, and a pass is a process of
+ * each variant. */
+
+/* Rows that the plan has on this machine. */
+size_t suites_rows(const Run *run);
+Status suites_run(Run *run);
+
+/* ---- pipeline.c: plan -> cases -> inputs -> reference -> variants in child processes -> verification -> timing -> rows. */
+
+Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *out);
+
+/* ---- claimfiles.c: the claims of a plan over files of rows, of any number of runs and machines. */
+
+/* Claim lines as docs/RESULTS.md has them: one for each machine that can tell, else one that says why none can, if the claim's
+ * scenario was run at all. Runs count in the order of their dates. New reference. */
+Status claims_of_files(const Plan *plan, const char *const *paths, json_t **out);
 
 #endif

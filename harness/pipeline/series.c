@@ -1,4 +1,3 @@
-#include "pipeline/series.h"
 
 #include "base/memory.h"
 #include "pipeline/evaluate.h"

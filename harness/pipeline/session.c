@@ -1,8 +1,8 @@
 #include "pipeline/session.h"
 
-#include "base/interrupt.h"
 #include "base/places.h"
 #include "base/poison.h"
+#include "base/process.h"
 #include "device/device.h"
 #include "protocol.h"
 

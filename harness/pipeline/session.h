@@ -15,7 +15,7 @@ typedef struct Session {
     const RunOptions *options;
     bool emulated;             /* in the emulator's program instead of on a GPU */
     const char *no_gpu_reason; /* NULL: there is a GPU */
-    struct Limits *limits;     /* what the devices can do at most (pipeline/finish.h); NULL: rows get none */
+    struct Limits *limits;     /* what the devices can do at most (pipeline/finish.c); NULL: rows get none */
     double deadline;           /* on the steady clock: nothing is counted after it */
 } Session;
 

@@ -1,10 +1,9 @@
-#include "pipeline/suite.h"
+#include "pipeline/run.h"
 
 #include "base/clock.h"
-#include "base/hostmemory.h"
-#include "base/interrupt.h"
+#include "base/memory.h"
+#include "base/process.h"
 #include "pipeline/evaluate.h"
-#include "pipeline/finish.h"
 #include "plan/case.h"
 
 #include <stdlib.h>

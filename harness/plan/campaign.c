@@ -1,8 +1,7 @@
-#include "plan/campaign.h"
+#include "plan/scenario.h"
 
 #include "plan/build.h"
 #include "plan/case.h"
-#include "plan/claim_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

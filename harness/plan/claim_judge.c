@@ -1,7 +1,6 @@
 #include "plan/claims.h"
 
 #include "base/jsontext.h"
-#include "plan/claim_rows.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Chooses the rows that a claim is judged from, and takes its value from them. */
-#include "plan/claim_rows.h"
+#include "plan/claims.h"
 
 #include "base/joined.h"
 #include "base/jsontext.h"

@@ -1,4 +1,3 @@
-#include "plan/listing.h"
 
 #include "plan/case.h"
 #include "plan/scenario.h"
@@ -30,14 +29,13 @@ static json_t *default_json(const ParamSpec *spec) {
 }
 
 static json_t *specs_json(const ParamSpec *specs) {
-    static const char *const KINDS[] = {"int", "real", "choice", "text"};
     json_t *out = json_array();
     for (const ParamSpec *spec = specs; spec && spec->name; spec++) {
         const bool number = spec->kind == PARAM_INT || spec->kind == PARAM_REAL;
         json_t *item = json_object();
         json_object_set_new(item, "name", json_string(spec->name));
         json_object_set_new(item, "summary", text_or_null(spec->summary));
-        json_object_set_new(item, "kind", json_string(KINDS[spec->kind]));
+        json_object_set_new(item, "kind", json_string(PARAM_KINDS[spec->kind]));
         json_object_set_new(item, "default", default_json(spec));
         json_object_set_new(item, "min", number ? number_json(spec->kind, spec->min) : json_null());
         json_object_set_new(item, "max", number ? number_json(spec->kind, spec->max) : json_null());

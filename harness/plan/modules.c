@@ -1,6 +1,3 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* asprintf */
-#endif
 #include "plan/modules.h"
 
 #include "base/places.h"
@@ -152,10 +149,8 @@ static const char *const *keep_texts(const json_t *list) {
 }
 
 static ParamKind kind_named(const char *word) {
-    static const char *const KINDS[] = {
-        [PARAM_INT] = "int", [PARAM_REAL] = "real", [PARAM_CHOICE] = "choice", [PARAM_TEXT] = "text"};
     for (int kind = PARAM_INT; word && kind <= PARAM_TEXT; kind++)
-        if (strcmp(word, KINDS[kind]) == 0) return (ParamKind)kind;
+        if (strcmp(word, PARAM_KINDS[kind]) == 0) return (ParamKind)kind;
     return PARAM_TEXT;
 }
 

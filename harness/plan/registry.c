@@ -8,6 +8,8 @@ enum { OPS_MAX = 256 };
 
 extern const OpSource *const __start_rungs_ops[], *const __stop_rungs_ops[]; /* made by the linker */
 
+const char *const PARAM_KINDS[] = {[PARAM_INT] = "int", [PARAM_REAL] = "real", [PARAM_CHOICE] = "choice", [PARAM_TEXT] = "text"};
+
 static int by_name(const void *a, const void *b) {
     return strcmp((*(const Op *const *)a)->name, (*(const Op *const *)b)->name);
 }

@@ -30,6 +30,8 @@ typedef struct VariantEntry {
     const char *const *outputs;  /* peers that give some of the op's outputs only: their names, NULL-terminated; NULL: all */
 } VariantEntry;
 
+/* "int", "real", "choice", "text", by ParamKind. */
+extern const char *const PARAM_KINDS[];
 /* Of the build: the hash of the contract's headers that this program was compiled with. */
 extern const char CONTRACT[];
 

@@ -113,4 +113,36 @@ Status plan_add_all(Plan *plan, const char *dir);
 Status scenario_files(const char *dir, char ***out, int *count);
 void scenario_files_free(char **files, int count);
 
+/* ---- campaign.c: which rows of a plan `rungs reproduce` makes, from how many processes, and in which order: by class, smallest
+ * first. What belongs to which tier is said by the scenarios (docs/SCENARIOS.md, Tiers). */
+
+typedef struct Campaign {
+    bool *judged; /* for each claim of the plan: its rows are among those that are made */
+    size_t claims;
+    size_t claim_rows, other_rows; /* rows of claims, each process one; all else */
+} Campaign;
+
+/* Seconds after which the tier starts no row, unless the user says otherwise; 0: not bounded. */
+double campaign_budget(Tier tier);
+/* That a claim's times come from. */
+int campaign_processes(Tier tier);
+/* Replaces the items of the plan by those of the tier, in their order. The choice depends on the plan alone, not on the machine.
+ * campaign_free() afterwards. */
+Status campaign_select(Plan *plan, Tier tier, Campaign *out);
+void campaign_free(Campaign *campaign);
+
+/* ---- listing.c: ops, variants, scenarios and claims as JSON: the arrays that `rungs list` prints. New references; NULL only
+ * without memory. */
+
+/* id, op, backend ("cpu", "cuda", "peer"), summary, origin, tunables, bound, framework, path. */
+json_t *list_variants_json(void);
+/* name, summary, params, dtypes (the default first), families, bounds, inputs, outputs: the arrays by name, with rank and the
+ * dtypes they can have. Parameters and tunables: name, summary, kind ("int", "real", "choice", "text"), default, min, max, choices.
+ */
+json_t *list_ops_json(void);
+/* name, path, title, about, ops, cases, rows (cases x variants), claims (how many). STATUS_INVALID if a file cannot be loaded. */
+Status list_scenarios_json(const char *dir, json_t **out);
+/* Every claim of every scenario below dir. */
+Status list_claims_json(const char *dir, json_t **out);
+
 #endif

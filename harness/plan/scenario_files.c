@@ -120,10 +120,10 @@ static bool is_folder(const char *path) {
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static Status add_folder(Plan *plan, const char *path) {
+Status plan_add_all(Plan *plan, const char *dir) {
     Files files = {0};
-    TRY(scenario_files(path, &files.paths, &files.count));
-    Status status = files.count > 0 ? STATUS_OK : status_fail(STATUS_INVALID, "%s: no scenarios in this folder", path);
+    TRY(scenario_files(dir, &files.paths, &files.count));
+    Status status = STATUS_OK;
     for (int i = 0; i < files.count && status == STATUS_OK; i++) status = plan_add_scenario(plan, files.paths[i]);
     scenario_files_free(files.paths, files.count);
     return status;
@@ -131,18 +131,11 @@ static Status add_folder(Plan *plan, const char *path) {
 
 Status plan_add_named(Plan *plan, const char *dir, const char *name) {
     char path[PATH_TEXT_MAX];
-    if (snprintf(path, sizeof path, "%s/%s", dir, name) < (int)sizeof path && *name && !ends_in_yaml(name) && is_folder(path))
-        return add_folder(plan, path);
+    const int before = plan->scenario_count;
+    if (snprintf(path, sizeof path, "%s/%s", dir, name) < (int)sizeof path && *name && !ends_in_yaml(name) && is_folder(path)) {
+        TRY(plan_add_all(plan, path));
+        return plan->scenario_count > before ? STATUS_OK : status_fail(STATUS_INVALID, "%s: no scenarios in this folder", path);
+    }
     TRY(scenario_path(dir, name, path, sizeof path));
     return plan_add_scenario(plan, path);
-}
-
-Status plan_add_all(Plan *plan, const char *dir) {
-    char **files;
-    int count;
-    TRY(scenario_files(dir, &files, &count));
-    Status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++) status = plan_add_scenario(plan, files[i]);
-    scenario_files_free(files, count);
-    return status;
 }

@@ -44,17 +44,14 @@ static void join(Sharding *self, int a, int b) {
     self->together[a < b ? b : a] = a < b ? a : b;
 }
 
+static int of_text(const void *text, const void *named) {
+    return strcmp(text, ((const Named *)named)->text);
+}
+
 /* An item with the case; -1: the plan has none. */
 static int item_of(const Sharding *self, const char *problem) {
-    int low = 0, high = self->items;
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (strcmp(self->named[middle].text, problem) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < self->items && strcmp(self->named[low].text, problem) == 0 ? self->named[low].item : -1;
+    const Named *found = bsearch(problem, self->named, (size_t)self->items, sizeof *found, of_text);
+    return found ? found->item : -1;
 }
 
 /* An item with rows of the claim; -1: the plan has none. */

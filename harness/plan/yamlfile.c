@@ -1,4 +1,4 @@
-#include "plan/yamlfile.h"
+#include "plan/build.h"
 
 #include "base/text.h"
 

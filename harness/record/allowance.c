@@ -1,7 +1,4 @@
 /* allowance.c - the CPUs that this process may use: its affinity, and the quota of its control groups. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_getaffinity */
-#endif
 #include "base/text.h"
 #include "record/facts.h"
 

@@ -49,15 +49,13 @@ static Status module_load(const char *path, const char *id, const VariantModule 
 }
 
 static json_t *tunables_json(const ParamSpec *specs) {
-    static const char *const KINDS[] = {
-        [PARAM_INT] = "int", [PARAM_REAL] = "real", [PARAM_CHOICE] = "choice", [PARAM_TEXT] = "text"};
     json_t *out = json_array();
     for (const ParamSpec *spec = specs; spec && spec->name; spec++) {
         json_t *choices = spec->choices ? json_array() : json_null();
         for (const char *const *choice = spec->choices; choice && *choice; choice++)
             json_array_append_new(choices, json_string(*choice));
         json_array_append_new(out, json_pack("{s:s, s:s?, s:s, s:s?, s:f, s:f, s:o}", "name", spec->name, "summary", spec->summary,
-                                             "kind", KINDS[spec->kind], "default", spec->fallback, "min", spec->min, "max",
+                                             "kind", PARAM_KINDS[spec->kind], "default", spec->fallback, "min", spec->min, "max",
                                              spec->max, "choices", choices));
     }
     return out;

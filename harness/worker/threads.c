@@ -1,6 +1,3 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* gettid */
-#endif
 #include "base/clock.h"
 #include "worker/worker.h"
 

@@ -17,7 +17,7 @@ SOURCE = HERE.parents[1]
 TOPICS = {
     "npy": (["base/npy.c"], 512),
     "case": (["plan/case.c", "base/params.c"], 512),
-    "pattern": (["plan/variant_choices.c", "plan/filter.c"], 512),
+    "pattern": (["plan/choices.c"], 512),
     "scenario": (
         ["plan/scenario_read.c", "plan/axes.c", "plan/yamlfile.c", "plan/scenario_claims.c", "base/text.c"],
         4096,

@@ -1,6 +1,6 @@
 /* Whatever files of rows hold, every claim gets one of the outcomes and why, or the file is refused with its path. */
 #include "fuzz.h"
-#include "pipeline/claimfiles.h"
+#include "pipeline/run.h"
 #include "record/rowfile.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 /* Chooses the target, and writes down which functions ran: FUZZ_COVERAGE names a file, which gets a line "OFFSET 0|1" for every
  * instrumented function at exit. Clang's counters are enough for that; llvm-cov is not on every machine that has clang. */
-#define _GNU_SOURCE
 #include "fuzz.h"
 
 #include <stdbool.h>

@@ -1,6 +1,5 @@
 /* Whatever a worker sends to the parent, child_ask gives an object with "ok", or a failure with words. There is no process behind
  * the pipes: a million of them would take an hour. The calls that need one are played here. */
-#define _GNU_SOURCE
 #include "fuzz.h"
 
 #include <jansson.h>

@@ -2,7 +2,7 @@
  * is appended to keeps its rows and can be read; --resume runs what has no row, and nothing twice. */
 #include "base/jsontext.h"
 #include "fuzz.h"
-#include "pipeline/resume.h"
+#include "pipeline/run.h"
 #include "record/row.h"
 #include "record/rowfile.h"
 

@@ -2,8 +2,8 @@
  * worth. */
 /* needs: discounted_cumsum ewm moments redact rolling */
 #include "base/places.h"
-#include "plan/campaign.h"
 #include "plan/case.h"
+#include "plan/scenario.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* What is known of rows by case and variant: the counts of a row's first process are those of its further ones. */
-#include "pipeline/resume.h"
+#include "pipeline/run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

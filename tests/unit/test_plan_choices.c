@@ -1,8 +1,8 @@
 /* Which variants a plan has: patterns, tunables, filters, cases by hand; and the listings of what there is. */
 /* needs: rolling double */
 #include "plan/case.h"
-#include "plan/listing.h"
 #include "plan/modules.h"
+#include "plan/scenario.h"
 #include "scenario_support.h"
 
 static void patterns_can_be_taken_away_again(void **state) {

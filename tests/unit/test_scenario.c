@@ -1,7 +1,7 @@
 /* Scenario files: what they expand to, their claims, their names. */
 /* needs: double */
 #include "plan/case.h"
-#include "plan/listing.h"
+#include "plan/scenario.h"
 #include "scenario_support.h"
 
 static void expansion_follows_the_file(void **state) {
