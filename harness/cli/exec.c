@@ -109,12 +109,12 @@ static Status check(const Exec *e, Instance *instance, bool *undecided) {
     return wrong < 0 ? STATUS_OK : not_verified(e, instance, &checked[wrong]);
 }
 
-static Status ask_worker(const Exec *e, const Session *session, Instance *instance) {
+static Status ask_worker(const Exec *e, const Session *session) {
     Child *child = NULL;
     Status status = session_start(session, e->options.timeout_seconds, &child);
     RunReply ran;
-    if (status == STATUS_OK) status = session_open(instance, session, child, e->options.timeout_seconds, NULL);
-    if (status == STATUS_OK) status = session_run(instance, DATA_FIRST, child, e->options.timeout_seconds, &ran);
+    if (status == STATUS_OK) status = session_open(session, child, e->options.timeout_seconds, NULL);
+    if (status == STATUS_OK) status = session_run(session, DATA_FIRST, child, e->options.timeout_seconds, &ran);
     if (status == STATUS_OK) status = child_end(child, e->options.timeout_seconds);
     child_stop(child);
     return status;
@@ -166,7 +166,8 @@ static Status execute(Exec *e) {
     instance.own_data = true;
     char reason[REASON_MAX];
     const bool cuda = e->choice.entry->backend == BACKEND_CUDA, emulated = cuda && e->emulate;
-    const Session session = {.choice = &e->choice, .problem = &e->problem, .options = &e->options, .emulated = emulated};
+    const Session session = {
+        .choice = &e->choice, .problem = &e->problem, .options = &e->options, .emulated = emulated, .instance = &instance};
     instance_allow(e->options.timeout_seconds);
     Status status = fill_inputs(e, &instance);
     if (status == STATUS_OK) status = session_refused(&session);
@@ -175,7 +176,7 @@ static Status execute(Exec *e) {
         status = status_fail(STATUS_UNSUPPORTED, "no GPU: %s; --emulate runs the kernel on the CPU", reason);
     for (bool undecided = true; undecided && status == STATUS_OK; instance.poison += undecided) {
         undecided = false;
-        status = ask_worker(e, &session, &instance);
+        status = ask_worker(e, &session);
         if (status == STATUS_OK && e->check) status = check(e, &instance, &undecided);
     }
     for (int k = 0; k < e->out.count && status == STATUS_OK; k++) {

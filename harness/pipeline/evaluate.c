@@ -16,8 +16,8 @@ static const double SAMPLING_SECONDS = 60; /* pilots, cache sweeps, graph buildi
 static const size_t SAMPLING_BYTES = (size_t)256 << 20; /* samples, a benchmark library, a graph: besides the cache sweep */
 static const double SECONDS_PER_BYTE = 4e-9;            /* moving data to the worker: 250 MB/s at the very worst */
 
-static double timeout_for(const Evaluation *e) {
-    return e->session->options->timeout_seconds + SECONDS_PER_BYTE * (double)instance_bytes(e->instance);
+static double timeout_for(const Session *s) {
+    return s->options->timeout_seconds + SECONDS_PER_BYTE * (double)instance_bytes(s->instance);
 }
 
 static void add_launch(Row *row, const Launch *told) {
@@ -69,14 +69,14 @@ Status row_begin(const char *run, const PlanItem *item, const Case *problem, con
     return status_fail(STATUS_INVALID, "a case of %s cannot be written as JSON: its text is not UTF-8", problem->op);
 }
 
-/* ---- Refusals: by shapes only, no memory is taken. *refused: for what variant and machine cannot do. */
-static Status refuse(Evaluation *e, bool *refused) {
+/* ---- Refusals: by shapes only, no memory is taken. */
+static Status refuse(Session *s) {
     Instance shapes;
-    TRY(instance_shapes(e->session->problem, &shapes));
-    const Status status = session_refused(e->session);
-    *refused = status == STATUS_UNSUPPORTED;
+    TRY(instance_shapes(s->problem, &shapes));
+    const Status status = session_refused(s);
+    s->refused = status == STATUS_UNSUPPORTED;
     if (status == STATUS_IO) return status;
-    if (status != STATUS_OK) decide_by_status(e, status);
+    if (status != STATUS_OK) decide_by_status(s, status);
     return STATUS_OK;
 }
 
@@ -91,113 +91,113 @@ static const char *why_untimed(const Session *session) {
 /* ---- The instance: created by the first variant of a case that needs it, used by all.
  * The bound is the op's own, or the looser one that the variant declares if the scenario admits it. Oracles of exact() are not
  * looser than each other: a variant is verified against the one whose definition it follows. */
-static int choose_bound(const Instance *instance, const Session *session, Row *row) {
-    const char *declared = session->item->declared_bounds || instance->op->exact ? session->choice->entry->variant->bound : NULL;
-    const int found = instance_bound(instance, declared), bound = found < 0 ? 0 : found;
-    row->bound = &instance->op->bounds[bound];
-    row->bound_declared = bound != 0;
-    return bound;
+static void choose_bound(Session *s) {
+    const Op *op = s->instance->op;
+    const int found = instance_bound(s->instance, s->item->declared_bounds || op->exact ? s->choice->entry->variant->bound : NULL);
+    s->bound = found < 0 ? 0 : found;
+    s->row->bound = &op->bounds[s->bound];
+    s->row->bound_declared = s->bound != 0;
 }
 
-static Status make_instance(Evaluation *e) {
-    if (!e->instance->op) TRY(instance_create(registry_op(e->session->problem->op), e->session->problem, e->instance));
-    e->bound = choose_bound(e->instance, e->session, e->row);
-    if (e->session->emulated) return instance_load(e->instance, DATA_FIRST);
-    return why_untimed(e->session) ? instance_load(e->instance, DATA_SECOND) : instance_load_all(e->instance);
+static Status make_instance(Session *s) {
+    if (!s->instance->op) TRY(instance_create(registry_op(s->problem->op), s->problem, s->instance));
+    choose_bound(s);
+    if (s->emulated) return instance_load(s->instance, DATA_FIRST);
+    return why_untimed(s) ? instance_load(s->instance, DATA_SECOND) : instance_load_all(s->instance);
 }
 
 /* ---- The worker: a process of the variant's own, the device, the variant's prepare(). */
-static Status start_worker(Evaluation *e) {
+static Status start_worker(Session *s) {
     PrepareReply prepared;
-    const double timeout = timeout_for(e);
-    Status status = e->host->child ? STATUS_OK : session_start(e->session, timeout, &e->host->child);
-    if (!e->host->child && status != STATUS_UNSUPPORTED) return status;
+    const double timeout = timeout_for(s);
+    Status status = s->host->child ? STATUS_OK : session_start(s, timeout, &s->host->child);
+    if (!s->host->child && status != STATUS_UNSUPPORTED) return status;
     if (status == STATUS_OK) {
-        e->opened = true;
-        status = session_open(e->instance, e->session, e->host->child, timeout, &prepared);
+        s->opened = true;
+        status = session_open(s, s->host->child, timeout, &prepared);
     }
     if (status == STATUS_OK) {
-        e->row->prepare_seconds = prepared.seconds;
-        add_launch(e->row, &prepared.launch);
+        s->row->prepare_seconds = prepared.seconds;
+        add_launch(s->row, &prepared.launch);
     } else {
-        decide(e, status == STATUS_UNSUPPORTED ? VERDICT_SKIP : VERDICT_ERROR, status_message());
+        decide(s, status == STATUS_UNSUPPORTED ? VERDICT_SKIP : VERDICT_ERROR, status_message());
     }
     return STATUS_OK;
 }
 
 /* ---- Verification: one call on the set's inputs, every output against the reference. */
 
-static Status verify_once(Evaluation *e, DataSet set, bool *undecided) {
+static Status verify_once(Session *s, DataSet set, bool *undecided) {
     RunReply ran;
     *undecided = false;
-    instance_poison(e->instance);
-    const Status status = session_run(e->instance, set, e->host->child, timeout_for(e), &ran);
+    instance_poison(s->instance);
+    const Status status = session_run(s, set, s->host->child, timeout_for(s), &ran);
     if (status != STATUS_OK) {
-        decide_by_status(e, status);
+        decide_by_status(s, status);
         return STATUS_OK;
     }
-    if (set == DATA_FIRST && e->instance->poison == 0) e->first_seconds = ran.seconds;
-    add_launch(e->row, &ran.launch);
-    if (ran.threads > e->row->threads) e->row->threads = ran.threads; /* the most of all calls */
-    return compare_outputs(e, set, set == DATA_FIRST ? "" : "on the second data set: ", undecided);
+    if (set == DATA_FIRST && s->instance->poison == 0) s->first_seconds = ran.seconds;
+    add_launch(s->row, &ran.launch);
+    if (ran.threads > s->row->threads) s->row->threads = ran.threads; /* the most of all calls */
+    return compare_outputs(s, set, set == DATA_FIRST ? "" : "on the second data set: ", undecided);
 }
 
-static Status verify(Evaluation *e, DataSet set) {
+static Status verify(Session *s, DataSet set) {
     bool undecided = true;
-    for (e->instance->poison = 0; undecided && e->instance->poison < POISON_PATTERNS; e->instance->poison++)
-        TRY(verify_once(e, set, &undecided));
-    e->instance->poison--;
+    for (s->instance->poison = 0; undecided && s->instance->poison < POISON_PATTERNS; s->instance->poison++)
+        TRY(verify_once(s, set, &undecided));
+    s->instance->poison--;
     return STATUS_OK;
 }
 
 /* ---- Timing: some samples are compared as well. */
 
 /* The first call of the process, if it was this case's. */
-static void add_first(Evaluation *e) {
-    const bool first = e->host->served == 0;
-    timing_single(&e->row->timing[MODE_FIRST], first ? e->first_seconds : NAN,
+static void add_first(Session *s) {
+    const bool first = s->host->served == 0;
+    timing_single(&s->row->timing[MODE_FIRST], first ? s->first_seconds : NAN,
                   first ? "steady clock" : "not a first call: its worker had served another case");
 }
 
-static Status take_times(Evaluation *e) {
-    const RunOptions *options = e->session->options;
-    const char *why = why_untimed(e->session);
+static Status take_times(Session *s) {
+    const RunOptions *options = s->options;
+    const char *why = why_untimed(s);
     if (why) {
-        e->row->why_not_timed = why;
+        s->row->why_not_timed = why;
         return STATUS_OK;
     }
     /* modes x least samples, each at most as slow as the first, and with a call before it that warms the caches */
     const double calls = 2 * (MODE_COUNT - 1) * (double)options->min_samples;
     const double timeout =
-        SAMPLING_SECONDS + timeout_for(e) + MODE_COUNT * 4 * options->seconds_per_mode + calls * e->first_seconds;
+        SAMPLING_SECONDS + timeout_for(s) + MODE_COUNT * 4 * options->seconds_per_mode + calls * s->first_seconds;
     /* A limit is for the variant, not for what empties the caches and the second inputs. */
-    child_allow(e->host->child, cache_sweep_bytes() + SAMPLING_BYTES + instance_input_bytes(e->instance, DATA_FIRST));
+    child_allow(s->host->child, cache_sweep_bytes() + SAMPLING_BYTES + instance_input_bytes(s->instance, DATA_FIRST));
     bool taken = false;
-    const Status status = timed_take(e, timeout, &taken);
-    if (status != STATUS_OK) decide_by_status(e, status);
-    if (taken) e->row->timed = true;
-    if (taken && e->session->item->modes & (1u << MODE_FIRST)) add_first(e);
+    const Status status = timed_take(s, timeout, &taken);
+    if (status != STATUS_OK) decide_by_status(s, status);
+    if (taken) s->row->timed = true;
+    if (taken && s->item->modes & (1u << MODE_FIRST)) add_first(s);
     return STATUS_OK;
 }
 
 /* Emulated kernels are deterministic for a seed; the tests vary the seed instead. */
-static Status verify_again(Evaluation *e) {
-    if (e->session->emulated) return STATUS_OK;
-    TRY(verify(e, DATA_SECOND));
-    if (!e->decided) e->row->reverified = true;
+static Status verify_again(Session *s) {
+    if (s->emulated) return STATUS_OK;
+    TRY(verify(s, DATA_SECOND));
+    if (!s->decided) s->row->reverified = true;
     return STATUS_OK;
 }
 
 /* ---- The end of the case: release(), and nothing of it is left in the worker. How the worker itself ends is known later. */
-static void end_case(Evaluation *e) {
-    const bool skipped = e->decided;
-    const Status status = session_end(e->host->child, timeout_for(e), &e->host->reusable);
-    if (status != STATUS_OK && !skipped) decide_by_status(e, status_prefix(status, "at its end: "));
+static void end_case(Session *s) {
+    const bool skipped = s->decided;
+    const Status status = session_end(s->host->child, timeout_for(s), &s->host->reusable);
+    if (status != STATUS_OK && !skipped) decide_by_status(s, status_prefix(status, "at its end: "));
 }
 
 /* ---- The whole. */
-static bool goes_on(const Evaluation *e, Status status) {
-    return status == STATUS_OK && !e->decided;
+static bool goes_on(const Session *s, Status status) {
+    return status == STATUS_OK && !s->decided;
 }
 
 /* What the harness could not do for this case becomes its row; anything else ends the run. A skip is for good: what the machine
@@ -218,21 +218,22 @@ static Status decide_by_harness(Status status, Row *row) {
     }
 }
 
-Status evaluate(Instance *instance, const Session *session, Host *host, Row *row, Evaluated *evaluated) {
-    Evaluation e = {.session = session, .instance = instance, .row = row, .host = host};
-    bool refused = false;
-    Status status = refuse(&e, &refused);
-    if (goes_on(&e, status)) status = make_instance(&e);      /* memory that the worker maps, and the first inputs */
-    if (goes_on(&e, status)) status = start_worker(&e);       /* in its own process */
-    if (goes_on(&e, status)) status = verify(&e, DATA_FIRST); /* no pass, no time */
-    if (goes_on(&e, status)) status = take_times(&e);
-    if (goes_on(&e, status)) status = verify_again(&e); /* on data that the variant has not seen */
-    const bool good = goes_on(&e, status), skipped = e.decided && row->verdict == VERDICT_SKIP;
-    if (e.opened && status == STATUS_OK && (good || skipped)) end_case(&e);
-    host->served += e.opened;
-    host->reusable = host->reusable && e.opened && status == STATUS_OK && (good || skipped);
-    if (status == STATUS_OK && !refused && !good) counts_take(instance, session, &(Counter){0}, row); /* why it has no counts */
-    status = decide_by_harness(status, row);
-    *evaluated = (Evaluated){.bound = e.bound, .refused = refused, .served = e.opened, .pending = goes_on(&e, status) && good};
+Status evaluate(Session *s, Host *host) {
+    s->host = host;
+    s->bound = 0, s->first_seconds = 0;
+    s->refused = s->decided = s->opened = s->pending = false;
+    Status status = refuse(s);
+    if (goes_on(s, status)) status = make_instance(s);      /* memory that the worker maps, and the first inputs */
+    if (goes_on(s, status)) status = start_worker(s);       /* in its own process */
+    if (goes_on(s, status)) status = verify(s, DATA_FIRST); /* no pass, no time */
+    if (goes_on(s, status)) status = take_times(s);
+    if (goes_on(s, status)) status = verify_again(s); /* on data that the variant has not seen */
+    const bool good = goes_on(s, status), skipped = s->decided && s->row->verdict == VERDICT_SKIP;
+    if (s->opened && status == STATUS_OK && (good || skipped)) end_case(s);
+    host->served += s->opened;
+    host->reusable = host->reusable && s->opened && status == STATUS_OK && (good || skipped);
+    if (status == STATUS_OK && !s->refused && !good) counts_take(s, &(Counter){0}); /* why it has no counts */
+    status = decide_by_harness(status, s->row);
+    s->pending = goes_on(s, status) && good;
     return status;
 }

@@ -5,24 +5,10 @@
 
 #include "pipeline/session.h"
 
-/* The worker of a variant, which may serve several cases, one after the other. {0}: none runs. */
-typedef struct Host {
-    Child *child;
-    size_t served; /* cases that were opened in it */
-    bool reusable; /* the last case went well and left nothing: another may follow. Otherwise the worker must be ended */
-} Host;
-
-typedef struct Evaluated {
-    int bound;    /* index into the op's bounds */
-    bool refused; /* skipped by what is known of the variant and the machine alone */
-    bool served;  /* by a worker */
-    bool pending; /* all is well so far: the verdict waits for the end of the worker, then finish_row() */
-} Evaluated;
-
 /* Fills the row's bound, errors, timing, ..., and its verdict and reason unless it is pending. Whatever the variant does becomes
  * its row; a Status other than STATUS_OK means that rungs itself cannot go on. *instance is created where it is empty ({0}) and
  * needed; the next variants of the case get it again. */
-Status evaluate(Instance *instance, const Session *session, Host *host, Row *row, Evaluated *evaluated);
+Status evaluate(Session *s, Host *host);
 
 /* A row with everything that is known before its variant runs. STATUS_INVALID if the case holds text that is not UTF-8. row_free()
  * it. */
@@ -44,32 +30,20 @@ typedef struct Judgement {
 /* Judges instance->given[index]. Computes the reference of the set at its first use. */
 Status judge_output(Instance *instance, DataSet set, int bound, int index, Judgement *out);
 
-/* One variant on one case, under way. */
-typedef struct Evaluation {
-    const Session *session;
-    Instance *instance;
-    Row *row;
-    Host *host;
-    int bound;            /* index into the op's bounds */
-    double first_seconds; /* the first call, by the worker's clock */
-    bool decided;         /* the verdict is in the row */
-    bool opened;          /* the case is open in the worker */
-} Evaluation;
-
-void decide(Evaluation *e, Verdict verdict, const char *reason);
+void decide(Session *s, Verdict verdict, const char *reason);
 /* What a worker could not do, as the row's verdict. */
-void decide_by_status(Evaluation *e, Status status);
+void decide_by_status(Session *s, Status status);
 
 /* Compares every output that the variant gives. The errors of the first set, or of the call that fails, go into the row; `when`
  * begins the reason. Where all that speaks against an output is that correct values equal the poison, *undecided is set and nothing
  * decided; undecided may be NULL: such a value is correct. What passes must also be judgeable on the first inputs, or it verifies
  * nothing: a row needs one output that is both. */
-Status compare_outputs(Evaluation *e, DataSet set, const char *when, bool *undecided);
+Status compare_outputs(Session *s, DataSet set, const char *when, bool *undecided);
 
 /* Asks for samples of the item's modes, for the row. *taken: false if an output failed, which is decided; else the row's timing has
  * the modes, with the samples that were compared. Other failures are the worker's. timeout_seconds: of all samples together, and of
  * what follows a check. */
-Status timed_take(Evaluation *e, double timeout_seconds, bool *taken);
+Status timed_take(Session *s, double timeout_seconds, bool *taken);
 
 /* ---- finish.c: what a row gets once its worker has ended well: its limit, the verdict, and its counts. Both are taken in workers
  * of their own. */
@@ -89,10 +63,10 @@ typedef struct Counter {
 /* Starts the counter's worker where there is none, and again after a fault. Fills in `counts`, or `counts_reason`, of a row whose
  * verdict is known, and writes its timeline if one was asked for. Nothing that goes wrong here changes the rest of the row: it is
  * the reason. Nothing is started after the deadline. */
-void counts_take(Instance *instance, const Session *session, Counter *counter, Row *row);
+void counts_take(const Session *s, Counter *counter);
 /* The verdict of a pending row whose worker ended well: pass, unless it is faster than the device. Then its counts. The caller
  * stops the counter's worker. bound: index into the op's bounds. */
-void finish_row(Instance *instance, const Session *session, int bound, Counter *counter, Row *row);
+void finish_row(const Session *s, Counter *counter);
 
 /* ---- series.c: a given number of samples of one variant on one case in one mode, from a worker of their own, verified as by
  * `run`. */

@@ -197,15 +197,16 @@ static const char *hold(Limits *limits, const Moved *wanted, Row *row, Mode *mod
 /* Gives each timed mode of the row its rates and its limit; why there is none goes into `limit_reason`. False if a median beats
  * its limit (measure/limit.h), and those of three measurements after that: then `reason` names the mode, both times and the bytes.
  * session->limits: NULL if the run measures none. */
-static bool limits_hold(Instance *instance, const Session *session, int bound, Row *row, char reason[512]) {
+static bool limits_hold(const Session *session, char reason[512]) {
+    Row *row = session->row;
     Limits *limits = session->limits;
     Moved wanted = {.kind = kind_of(session->choice->entry)};
     const char *why = !row->timed ? "not timed" : session->options->no_ceilings || !limits ? "peaks were not measured" : NULL;
     Mode mode = MODE_COUNT;
     write_rates(row);
     if (!why) {
-        wanted.read = instance_least_read(instance, bound);
-        wanted.written = find_written(instance, session->choice->entry);
+        wanted.read = instance_least_read(session->instance, session->bound);
+        wanted.written = find_written(session->instance, session->choice->entry);
         why = wanted.read + wanted.written == 0 ? "no bytes to move" : hold(limits, &wanted, row, &mode, reason);
     }
     row_set_text(&row->limit_reason, why);
@@ -240,20 +241,21 @@ static double call_seconds(const Row *row) {
 }
 
 /* NULL: it is to be counted. */
-static const char *why_not(const Session *session, const Row *row) {
+static const char *why_not(const Session *session) {
     const Backend backend = session->choice->entry->backend;
     if (backend == BACKEND_CPU) return "runs on the CPU";
     if (backend == BACKEND_PEER) return "a Python library: its launches are not counted";
     if (session->emulated) return "emulated";
     if (session->options->no_counts || session->options->no_ceilings) return "counting was turned off";
-    if (!row->timed) return "not timed";
+    if (!session->row->timed) return "not timed";
     if (session->item && session->item->uncounted) return "a campaign counts a variant in one case, and no sweeps";
-    if (call_seconds(row) > SLOW_SECONDS) return "a call takes more than 1 s";
+    if (call_seconds(session->row) > SLOW_SECONDS) return "a call takes more than 1 s";
     return NULL;
 }
 
 /* One `count`. row: its counts get what is counted; why nothing is goes into reasons. False: the worker is gone. */
-static bool count(const Session *session, Child *child, const char *what, double timeout, Row *row, Reasons *reasons) {
+static bool count(const Session *session, Child *child, const char *what, double timeout, Reasons *reasons) {
+    Row *row = session->row;
     json_t *command = json_pack("{s:s, s:s}", KEY_DO, DO_COUNT, KEY_WHAT, what), *reply = NULL;
     const Status status = child_ask(child, command, timeout, &reply);
     char title[2 * CASE_TEXT_MAX + 2];
@@ -273,17 +275,17 @@ static bool count(const Session *session, Child *child, const char *what, double
 }
 
 /* The timeline first: a profiler of NVTX ranges listens from the process's first NVTX call on. */
-static void count_all(const Session *session, Child *child, double timeout, bool counted, Row *row, Reasons *reasons) {
+static void count_all(const Session *session, Child *child, double timeout, bool counted, Reasons *reasons) {
     static const char *const WHAT[] = {WHAT_MEMORY, WHAT_LAUNCHES, WHAT_BYTES};
-    bool alive = !session->options->timeline || count(session, child, WHAT_TIMELINE, timeout, row, reasons);
+    bool alive = !session->options->timeline || count(session, child, WHAT_TIMELINE, timeout, reasons);
     for (size_t i = 0; i < sizeof WHAT / sizeof *WHAT && alive && counted; i++)
-        alive = count(session, child, WHAT[i], timeout, row, reasons);
+        alive = count(session, child, WHAT[i], timeout, reasons);
 }
 
 /* In the worker that counted for the variant's other cases, if it runs. */
-static Status open_in(Child **child, Instance *instance, const Session *session, double timeout) {
+static Status open_in(Child **child, const Session *session, double timeout) {
     TRY(*child ? STATUS_OK : session_start(session, timeout, child));
-    return session_open(instance, session, *child, timeout, NULL);
+    return session_open(session, *child, timeout, NULL);
 }
 
 static void stop(Child **child) {
@@ -291,35 +293,36 @@ static void stop(Child **child) {
     *child = NULL;
 }
 
-static void open_and_count(Instance *instance, const Session *session, Child **child, bool counted, Row *row, Reasons *reasons) {
-    const double timeout = CALLS * session->options->timeout_seconds + SECONDS_PER_BYTE * (double)instance_bytes(instance);
+static void open_and_count(const Session *session, Child **child, bool counted, Reasons *reasons) {
+    const double timeout = CALLS * session->options->timeout_seconds + SECONDS_PER_BYTE * (double)instance_bytes(session->instance);
     bool reusable = false;
     if (session->options->timeline || !session->options->shared_workers) stop(child);
     const bool fresh = !*child;
-    Status status = open_in(child, instance, session, timeout);
+    Status status = open_in(child, session, timeout);
     if (status != STATUS_OK && !fresh) { /* whatever another case left there */
         stop(child);
-        status = open_in(child, instance, session, timeout);
+        status = open_in(child, session, timeout);
     }
     if (status == STATUS_OK) child_allow(*child, CUPTI_BYTES);
     if (status == STATUS_OK)
-        count_all(session, *child, timeout, counted, row, reasons);
+        count_all(session, *child, timeout, counted, reasons);
     else
         because(reasons, "", status_message());
     const bool replied = status == STATUS_OK && reasons->worst == STATUS_OK;
     if (!replied || session_end(*child, timeout, &reusable) != STATUS_OK || !reusable) stop(child);
 }
 
-void counts_take(Instance *instance, const Session *session, Counter *counter, Row *row) {
+void counts_take(const Session *session, Counter *counter) {
+    Row *row = session->row;
     const bool out_of_budget = clock_seconds() > session->deadline;
-    const char *why = out_of_budget ? "the budget was spent" : why_not(session, row);
+    const char *why = out_of_budget ? "the budget was spent" : why_not(session);
     const bool timeline = session->options->timeline && session->choice->entry->backend == BACKEND_CUDA && !session->emulated;
     if (why) row_set_text(&row->counts_reason, why);
     if (row->verdict != VERDICT_PASS || out_of_budget || (why && !timeline)) return;
     if (!why && !timeline && resume_counts(counter->known, row)) return;
     const double begin = clock_seconds();
     Reasons reasons = {0};
-    open_and_count(instance, session, &counter->child, !why, row, &reasons);
+    open_and_count(session, &counter->child, !why, &reasons);
     row->counts.seconds = clock_seconds() - begin;
     if (why && reasons.used) because(&reasons, "counts", why); /* of the timeline */
     if (reasons.worst == STATUS_CHECK) {
@@ -333,12 +336,12 @@ void counts_take(Instance *instance, const Session *session, Counter *counter, R
 /* ---- Both. */
 
 /* Launches, bytes and allocations come last, in another worker: counting slows calls down. */
-void finish_row(Instance *instance, const Session *session, int bound, Counter *counter, Row *row) {
+void finish_row(const Session *session, Counter *counter) {
     char reason[512];
-    if (limits_hold(instance, session, bound, row, reason)) {
-        row_decide(row, VERDICT_PASS, NULL);
-        counts_take(instance, session, counter, row);
+    if (limits_hold(session, reason)) {
+        row_decide(session->row, VERDICT_PASS, NULL);
+        counts_take(session, counter);
     } else {
-        row_decide(row, VERDICT_FAIL, reason);
+        row_decide(session->row, VERDICT_FAIL, reason);
     }
 }

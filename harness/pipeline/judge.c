@@ -12,13 +12,13 @@
 #include <string.h>
 #include <sys/random.h>
 
-void decide(Evaluation *e, Verdict verdict, const char *reason) {
-    row_decide(e->row, verdict, reason);
-    e->decided = true;
+void decide(Session *s, Verdict verdict, const char *reason) {
+    row_decide(s->row, verdict, reason);
+    s->decided = true;
 }
 
-void decide_by_status(Evaluation *e, Status status) {
-    decide(e,
+void decide_by_status(Session *s, Status status) {
+    decide(s,
            status == STATUS_UNSUPPORTED ? VERDICT_SKIP
            : status == STATUS_CHECK     ? VERDICT_FAIL
                                         : VERDICT_ERROR,
@@ -71,16 +71,16 @@ Status judge_output(Instance *instance, DataSet set, int bound, int index, Judge
     return (instance->op->exact ? judge_exactly : judge_by_bound)(instance, set, bound, index, out);
 }
 
-Status compare_outputs(Evaluation *e, DataSet set, const char *when, bool *undecided) {
-    Instance *instance = e->instance;
+Status compare_outputs(Session *s, DataSet set, const char *when, bool *undecided) {
+    Instance *instance = s->instance;
     OutputErrors errors[OP_MAX_ARRAYS];
     char reason[1024] = "";
     int given = 0;
     bool pass = true, wrong = undecided && instance->poison + 1 == POISON_PATTERNS, verified = !undecided || set != DATA_FIRST;
     for (int i = 0; i < instance->op->out_count; i++) {
         Judgement judgement;
-        if (!registry_gives(e->session->choice->entry, instance->out[i].name)) continue;
-        TRY(judge_output(instance, set, e->bound, i, &judgement));
+        if (!registry_gives(s->choice->entry, instance->out[i].name)) continue;
+        TRY(judge_output(instance, set, s->bound, i, &judgement));
         errors[given++] = judgement.errors;
         verified = verified || (judgement.pass && judgement.judgeable);
         if (judgement.pass && judgement.judgeable) continue;
@@ -93,12 +93,12 @@ Status compare_outputs(Evaluation *e, DataSet set, const char *when, bool *undec
         pass = false, wrong = true;
         snprintf(reason, sizeof reason, "it gives none of the outputs of %s", instance->op->name);
     }
-    if ((undecided && set == DATA_FIRST) || !pass) row_set_errors(e->row, errors, given);
+    if ((undecided && set == DATA_FIRST) || !pass) row_set_errors(s->row, errors, given);
     if (undecided) *undecided = !pass && !wrong;
     if (pass ? verified : !wrong) return STATUS_OK;
     char text[1200];
     snprintf(text, sizeof text, "%s%s", when, reason);
-    decide(e, pass ? VERDICT_SKIP : VERDICT_FAIL, text);
+    decide(s, pass ? VERDICT_SKIP : VERDICT_FAIL, text);
     return STATUS_OK;
 }
 
@@ -133,8 +133,8 @@ static bool has_sample(const Checks *checks, Mode mode, size_t sample) {
 }
 
 /* Cold: a sample for each set among the first `samples`. Other modes: one sample, of any set. */
-static Status draw_checks(const Evaluation *e, Mode mode, size_t samples, Checks *checks) {
-    const Instance *instance = e->instance;
+static Status draw_checks(const Session *s, Mode mode, size_t samples, Checks *checks) {
+    const Instance *instance = s->instance;
     const size_t from = (size_t)instance_timed(instance), sets = (size_t)instance_sets(instance) - from;
     size_t first = 0;
     TRY(draw(sets, &first));
@@ -148,8 +148,8 @@ static Status draw_checks(const Evaluation *e, Mode mode, size_t samples, Checks
     return STATUS_OK;
 }
 
-static bool is_asked_for(const Evaluation *e, Mode mode) {
-    return mode != MODE_FIRST && e->session->item->modes & (1u << mode);
+static bool is_asked_for(const Session *s, Mode mode) {
+    return mode != MODE_FIRST && s->item->modes & (1u << mode);
 }
 
 static json_t *checks_json(const Checks *checks, Mode mode) {
@@ -160,33 +160,33 @@ static json_t *checks_json(const Checks *checks, Mode mode) {
     return list;
 }
 
-static Status make_command(const Evaluation *e, Checks *drawn, json_t **command) {
-    const RunOptions *o = e->session->options;
+static Status make_command(const Session *s, Checks *drawn, json_t **command) {
+    const RunOptions *o = s->options;
     const size_t least =
-        sampling_least(&(MeasureLimits){.min_samples = o->min_samples, .seconds = o->seconds_per_mode}, e->first_seconds);
+        sampling_least(&(MeasureLimits){.min_samples = o->min_samples, .seconds = o->seconds_per_mode}, s->first_seconds);
     for (int m = 0; m < MODE_COUNT; m++)
-        if (is_asked_for(e, (Mode)m)) TRY(draw_checks(e, (Mode)m, least, drawn));
+        if (is_asked_for(s, (Mode)m)) TRY(draw_checks(s, (Mode)m, least, drawn));
     json_t *modes = json_array(), *checks = json_object();
     for (int m = 0; m < MODE_COUNT; m++) {
-        if (!is_asked_for(e, (Mode)m)) continue;
+        if (!is_asked_for(s, (Mode)m)) continue;
         json_array_append_new(modes, json_string(mode_name((Mode)m)));
         json_object_set_new(checks, mode_name((Mode)m), checks_json(drawn, (Mode)m));
     }
     *command = json_pack("{s:s, s:o, s:I, s:I, s:f, s:i, s:o}", KEY_DO, DO_TIME, KEY_MODES, modes, KEY_MIN_SAMPLES,
                          (json_int_t)least, KEY_MAX_SAMPLES, (json_int_t)o->max_samples, KEY_SECONDS, o->seconds_per_mode,
-                         KEY_FROM_SET, (int)instance_timed(e->instance), KEY_CHECKS, checks);
+                         KEY_FROM_SET, (int)instance_timed(s->instance), KEY_CHECKS, checks);
     return STATUS_OK;
 }
 
-static Status judge(Evaluation *e, const CheckReply *check, const json_t *reply, Checks *seen) {
+static Status judge(Session *s, const CheckReply *check, const json_t *reply, Checks *seen) {
     const int set = check->sample.set;
     char when[128];
-    if (check->mode == MODE_COUNT || set < 0 || set >= DATA_COUNT || !e->instance->loaded[set] ||
+    if (check->mode == MODE_COUNT || set < 0 || set >= DATA_COUNT || !s->instance->loaded[set] ||
         seen->count[check->mode] == CHECKED_MAX)
         return status_fail(STATUS_INTERNAL, "the worker asked to check a sample that was not scheduled");
     snprintf(when, sizeof when, "in timing, %s sample %zu, data set %d: ", mode_name(check->mode), check->sample.sample, set);
-    TRY(session_take_counts(e->instance, reply));
-    TRY(compare_outputs(e, (DataSet)set, when, NULL));
+    TRY(session_take_counts(s->instance, reply));
+    TRY(compare_outputs(s, (DataSet)set, when, NULL));
     if (!has_sample(seen, check->mode, check->sample.sample)) seen->list[check->mode][seen->count[check->mode]++] = check->sample;
     return STATUS_OK;
 }
@@ -200,9 +200,9 @@ static Status all_checked(const Checks *drawn, const Checks *seen, Mode mode, si
                              mode_name(mode));
 }
 
-static Status add_checked(const Evaluation *e, const Checks *drawn, const Checks *seen, ModeTiming timing[MODE_COUNT]) {
+static Status add_checked(const Session *s, const Checks *drawn, const Checks *seen, ModeTiming timing[MODE_COUNT]) {
     for (int m = 0; m < MODE_COUNT; m++) {
-        if (!is_asked_for(e, (Mode)m)) timing[m].taken = false, timing[m].count = 0; /* whatever the worker replies */
+        if (!is_asked_for(s, (Mode)m)) timing[m].taken = false, timing[m].count = 0; /* whatever the worker replies */
         if (timing[m].count == 0) continue;
         TRY(all_checked(drawn, seen, (Mode)m, timing[m].count));
         timing[m].checked_count = seen->count[m];
@@ -212,32 +212,32 @@ static Status add_checked(const Evaluation *e, const Checks *drawn, const Checks
 }
 
 /* The worker shows one sample after the other, and at last replies with the times. */
-static Status converse(Evaluation *e, double timeout, const json_t *command, Checks *seen, bool *taken) {
+static Status converse(Session *s, double timeout, const json_t *command, Checks *seen, bool *taken) {
     json_t *go_on = json_pack("{s:s}", KEY_DO, DO_CONTINUE), *reply = NULL;
-    instance_poison(e->instance);
-    Status status = child_ask(e->host->child, command, timeout, &reply);
-    for (CheckReply check; status == STATUS_OK && !e->decided && (check = reply_check(reply)).asked;) {
-        status = judge(e, &check, reply, seen);
+    instance_poison(s->instance);
+    Status status = child_ask(s->host->child, command, timeout, &reply);
+    for (CheckReply check; status == STATUS_OK && !s->decided && (check = reply_check(reply)).asked;) {
+        status = judge(s, &check, reply, seen);
         json_decref(reply);
         reply = NULL;
-        instance_poison(e->instance);
-        if (status == STATUS_OK && !e->decided) status = child_ask(e->host->child, go_on, timeout, &reply);
+        instance_poison(s->instance);
+        if (status == STATUS_OK && !s->decided) status = child_ask(s->host->child, go_on, timeout, &reply);
     }
-    *taken = status == STATUS_OK && !e->decided && reply_timing(reply, e->row->timing);
+    *taken = status == STATUS_OK && !s->decided && reply_timing(reply, s->row->timing);
     json_decref(reply);
     json_decref(go_on);
     return status;
 }
 
-Status timed_take(Evaluation *e, double timeout_seconds, bool *taken) {
+Status timed_take(Session *s, double timeout_seconds, bool *taken) {
     Checks drawn = {0}, seen = {0};
     json_t *command = NULL;
     *taken = false;
-    Status status = make_command(e, &drawn, &command);
-    if (status == STATUS_OK) status = converse(e, timeout_seconds, command, &seen, taken);
-    if (*taken) status = add_checked(e, &drawn, &seen, e->row->timing);
+    Status status = make_command(s, &drawn, &command);
+    if (status == STATUS_OK) status = converse(s, timeout_seconds, command, &seen, taken);
+    if (*taken) status = add_checked(s, &drawn, &seen, s->row->timing);
     if (status != STATUS_OK) {
-        timing_free(e->row->timing);
+        timing_free(s->row->timing);
         *taken = false;
     }
     json_decref(command);

@@ -16,12 +16,11 @@ typedef struct Taking {
     RunOptions options;
     Mode mode;
     Host host;
-    Evaluated evaluated;
     double *seconds; /* of all samples so far */
     size_t count;
 } Taking;
 
-static void make_taking(Series *self, const PlanItem *item, const VariantChoice *choice, Mode mode, Taking *out) {
+static void make_taking(Series *self, const PlanItem *item, const VariantChoice *choice, Mode mode, Row *row, Taking *out) {
     if (self->item != item) series_close(self);
     self->item = item;
     *out = (Taking){.item = *item, .options = *self->options, .mode = mode};
@@ -34,22 +33,24 @@ static void make_taking(Series *self, const PlanItem *item, const VariantChoice 
                              .options = &out->options,
                              .no_gpu_reason = self->no_gpu_reason,
                              .limits = self->limits,
-                             .deadline = INFINITY};
+                             .instance = &self->instance,
+                             .deadline = INFINITY,
+                             .row = row};
 }
 
 /* The end of the worker is part of what the variant did. */
-static void end_host(Taking *taking, Row *row) {
-    const Status status = taking->host.child && taking->evaluated.pending
-                              ? child_end(taking->host.child, taking->options.timeout_seconds)
-                              : STATUS_OK;
+static void end_host(Taking *taking) {
+    const Status status =
+        taking->host.child && taking->session.pending ? child_end(taking->host.child, taking->options.timeout_seconds) : STATUS_OK;
     child_stop(taking->host.child);
     taking->host = (Host){0};
     if (status == STATUS_OK) return;
-    taking->evaluated.pending = false;
-    row_decide(row, VERDICT_ERROR, status_message());
+    taking->session.pending = false;
+    row_decide(taking->session.row, VERDICT_ERROR, status_message());
 }
 
-static Status begin_row(const Taking *taking, Row *row) {
+static Status begin_row(const Taking *taking) {
+    Row *row = taking->session.row;
     row_free(row);
     return row_begin("", &taking->item, &taking->item.problem, taking->session.choice, false, row);
 }
@@ -62,38 +63,38 @@ static Status add_samples(Taking *taking, const ModeTiming *timed) {
     return STATUS_OK;
 }
 
-static Status evaluate_some(Series *self, Taking *taking, size_t samples, Row *row) {
+static Status evaluate_some(Taking *taking, size_t samples) {
     taking->options.min_samples = taking->options.max_samples = samples;
-    TRY(begin_row(taking, row));
-    TRY(evaluate(&self->instance, &taking->session, &taking->host, row, &taking->evaluated));
-    return taking->evaluated.pending ? add_samples(taking, &row->timing[taking->mode]) : STATUS_OK;
+    TRY(begin_row(taking));
+    TRY(evaluate(&taking->session, &taking->host));
+    return taking->session.pending ? add_samples(taking, &taking->session.row->timing[taking->mode]) : STATUS_OK;
 }
 
-static Status need_gpu(Taking *taking, Row *row) {
+static Status need_gpu(Taking *taking) {
     char reason[320];
     snprintf(reason, sizeof reason, "needs a GPU: %s", taking->session.no_gpu_reason);
-    TRY(begin_row(taking, row));
-    row_decide(row, VERDICT_SKIP, reason);
+    TRY(begin_row(taking));
+    row_decide(taking->session.row, VERDICT_SKIP, reason);
     return STATUS_OK;
 }
 
 /* Until there are so many, or there are none to be had. */
-static Status take_all(Series *self, Taking *taking, size_t samples, Row *row) {
-    if (taking->session.choice->entry->backend == BACKEND_CUDA && taking->session.no_gpu_reason) return need_gpu(taking, row);
+static Status take_all(Taking *taking, size_t samples) {
+    if (taking->session.choice->entry->backend == BACKEND_CUDA && taking->session.no_gpu_reason) return need_gpu(taking);
     for (bool more = true; more;) {
         const size_t missing = samples - taking->count, before = taking->count;
-        TRY(evaluate_some(self, taking, missing < AT_ONCE_MOST ? missing : AT_ONCE_MOST, row));
-        more = taking->evaluated.pending && taking->count > before && taking->count < samples;
-        if (!more || !taking->host.reusable) end_host(taking, row);
-        more = more && taking->evaluated.pending;
+        TRY(evaluate_some(taking, missing < AT_ONCE_MOST ? missing : AT_ONCE_MOST));
+        more = taking->session.pending && taking->count > before && taking->count < samples;
+        if (!more || !taking->host.reusable) end_host(taking);
+        more = more && taking->session.pending;
     }
     return STATUS_OK;
 }
 
 /* Statistics over the samples of all commands; then the row's limit, and its verdict. */
-static Status finish(Series *self, Taking *taking, Row *row) {
-    ModeTiming *timed = &row->timing[taking->mode];
-    if (!taking->evaluated.pending) return STATUS_OK;
+static void finish(Taking *taking) {
+    ModeTiming *timed = &taking->session.row->timing[taking->mode];
+    if (!taking->session.pending) return;
     if (taking->count > timed->count) {
         memory_free(timed->seconds);
         memory_free(timed->sm_mhz); /* of the last command only */
@@ -102,16 +103,15 @@ static Status finish(Series *self, Taking *taking, Row *row) {
         taking->seconds = NULL;
         timed->stats = stats_of(timed->seconds, timed->count);
     }
-    finish_row(&self->instance, &taking->session, taking->evaluated.bound, &(Counter){0}, row);
-    return STATUS_OK;
+    finish_row(&taking->session, &(Counter){0});
 }
 
 Status series_take(Series *self, const PlanItem *item, const VariantChoice *choice, Mode mode, size_t samples, Row *row) {
     Taking taking;
-    make_taking(self, item, choice, mode, &taking);
-    Status status = take_all(self, &taking, samples, row);
+    make_taking(self, item, choice, mode, row, &taking);
+    Status status = take_all(&taking, samples);
     child_stop(taking.host.child);
-    if (status == STATUS_OK) status = finish(self, &taking, row);
+    if (status == STATUS_OK) finish(&taking);
     free(taking.seconds);
     if (status != STATUS_OK) row_free(row);
     return status;

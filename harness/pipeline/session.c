@@ -180,8 +180,8 @@ Status session_start(const Session *session, double timeout_seconds, Child **chi
     return status;
 }
 
-Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds,
-                    PrepareReply *prepared) {
+Status session_open(const Session *session, Child *child, double timeout_seconds, PrepareReply *prepared) {
+    const Instance *instance = session->instance;
     const int in_count = instance->op->in_count;
     Handover handover = {0};
     json_t *inputs = handover_arrays(&handover, instance->in[DATA_FIRST], instance->shared_in[DATA_FIRST], in_count),
@@ -229,12 +229,13 @@ Status session_take_counts(Instance *instance, const json_t *reply) {
     return STATUS_OK;
 }
 
-Status session_run(Instance *instance, DataSet set, Child *child, double timeout_seconds, RunReply *ran) {
-    json_t *command = json_pack("{s:s, s:i, s:i}", KEY_DO, DO_RUN, KEY_SET, (int)set, KEY_POISON, POISONS[instance->poison]),
+Status session_run(const Session *session, DataSet set, Child *child, double timeout_seconds, RunReply *ran) {
+    json_t *command =
+               json_pack("{s:s, s:i, s:i}", KEY_DO, DO_RUN, KEY_SET, (int)set, KEY_POISON, POISONS[session->instance->poison]),
            *reply = NULL;
     Status status = child_ask(child, command, timeout_seconds, &reply);
     json_decref(command);
-    if (status == STATUS_OK) status = session_take_counts(instance, reply);
+    if (status == STATUS_OK) status = session_take_counts(session->instance, reply);
     if (status == STATUS_OK) *ran = reply_run(reply);
     json_decref(reply);
     return status;

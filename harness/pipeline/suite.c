@@ -13,36 +13,26 @@
 
 static const double SERVE_SECONDS = 20; /* what a killed run loses of a worker's rows at most, and the row under way */
 
-typedef struct BatchRow {
-    const PlanItem *item;
-    const VariantChoice *choice;
-    Instance *instance; /* of the case; created when it is needed */
-    Row *row;           /* NULL: it is left out */
-    size_t index;       /* of the run's rows */
-    Evaluated evaluated;
-    double seconds; /* spent on it so far */
-} BatchRow;
-
 typedef struct Batch {
     Run *run;
-    BatchRow *rows;
-    bool emulated, shared;
+    Session *rows;
+    bool shared;
     Host host;
     int first, next; /* rows of the present worker: [first, next); those that were left out have no `row` */
     double since;    /* when it started */
     Counter counter; /* of the variant's rows */
 } Batch;
 
-static Session session_of(const Batch *batch, const BatchRow *row) {
-    const Run *run = batch->run;
-    return (Session){.choice = row->choice,
-                     .item = row->item,
-                     .problem = plan_item_case(row->item, batch->emulated),
+static Session session_of(const Run *run, const PlanItem *item, const VariantChoice *choice, Instance *instance, bool emulated) {
+    return (Session){.choice = choice,
+                     .item = item,
+                     .problem = plan_item_case(item, emulated),
                      .options = run->options,
-                     .emulated = batch->emulated,
+                     .emulated = emulated,
                      .no_gpu_reason = run->summary->has_gpu ? NULL : run->summary->no_gpu_reason,
                      .limits = run->limits,
-                     .deadline = run_deadline(run)};
+                     .deadline = run_deadline(run),
+                     .instance = instance};
 }
 
 /* ---- One row. */
@@ -58,13 +48,13 @@ static void count(RunSummary *summary, const Row *row) {
 }
 
 /* As before its variant runs. */
-static Status begin_row(const Batch *batch, const BatchRow *row) {
+static Status begin_row(const Batch *batch, const Session *row) {
     row_free(row->row);
-    return row_begin(batch->run->id, row->item, plan_item_case(row->item, batch->emulated), row->choice, batch->emulated, row->row);
+    return row_begin(batch->run->id, row->item, row->problem, row->choice, row->emulated, row->row);
 }
 
 /* *out: is it left out? The file has it, the budget is spent, or it is put off. */
-static Status leave_out(Batch *batch, BatchRow *row, bool *out) {
+static Status leave_out(Batch *batch, Session *row, bool *out) {
     Run *run = batch->run;
     row->index = ++run->index;
     *out = true;
@@ -86,14 +76,14 @@ static Status leave_out(Batch *batch, BatchRow *row, bool *out) {
     return resume_ran(&run->done, row->row);
 }
 
-static void drop_row(BatchRow *row) {
+static void drop_row(Session *row) {
     if (row->row) row_free(row->row);
     free(row->row);
     row->row = NULL;
 }
 
 /* row->row is NULL afterwards if it is left out. */
-static Status begin(Batch *batch, BatchRow *row) {
+static Status begin(Batch *batch, Session *row) {
     bool out = false;
     row->row = calloc(1, sizeof *row->row);
     if (!row->row) return status_fail(STATUS_MEMORY, "no memory for a row");
@@ -103,27 +93,25 @@ static Status begin(Batch *batch, BatchRow *row) {
     return STATUS_OK;
 }
 
-static Status evaluate_row(Batch *batch, Host *host, BatchRow *row) {
+static Status evaluate_row(Batch *batch, Host *host, Session *row) {
     Run *run = batch->run;
-    const Session session = session_of(batch, row);
     const double begin = clock_seconds();
     if (run->executed == 0) run->first_row = begin;
     run_tell(run, run->options->begin, row->index, &(RunEvent){.row = row->row});
     TRY(interrupt_check());
-    TRY(evaluate(row->instance, &session, host, row->row, &row->evaluated));
+    TRY(evaluate(row, host));
     TRY(interrupt_check()); /* what became of the row is the interruption's doing */
     row->seconds += clock_seconds() - begin;
     return STATUS_OK;
 }
 
 /* Its verdict is known, or waits for what follows the worker's good end. */
-static Status write_row(Batch *batch, BatchRow *row, bool shared) {
+static Status write_row(Batch *batch, Session *row, bool shared) {
     Run *run = batch->run;
-    const Session session = session_of(batch, row);
     const double begin = clock_seconds();
-    if (row->evaluated.pending) finish_row(row->instance, &session, row->evaluated.bound, &batch->counter, row->row);
+    if (row->pending) finish_row(row, &batch->counter);
     TRY(interrupt_check());
-    if (row->evaluated.served) row->row->worker = shared ? WORKER_SHARED : WORKER_FRESH;
+    if (row->opened) row->row->worker = shared ? WORKER_SHARED : WORKER_FRESH;
     row->row->seconds_spent = row->seconds + clock_seconds() - begin;
     TRY(resume_took(&run->done, row->row));
     json_t *line = row_json(row->row);
@@ -131,14 +119,14 @@ static Status write_row(Batch *batch, BatchRow *row, bool shared) {
     json_decref(line);
     TRY(status);
     count(run->summary, row->row);
-    run_tell(run, run->options->report, row->index, &(RunEvent){.row = row->row, .refused = row->evaluated.refused});
+    run_tell(run, run->options->report, row->index, &(RunEvent){.row = row->row, .refused = row->refused});
     return STATUS_OK;
 }
 
 /* ---- Workers. */
 
 /* Its last reply, exit handlers, exit code, processes that it leaves. The row pays for the wait. */
-static Status end_host(const Batch *batch, Host *host, BatchRow *last) {
+static Status end_host(const Batch *batch, Host *host, Session *last) {
     const double begin = clock_seconds();
     const Status status = child_end(host->child, batch->run->options->timeout_seconds);
     child_stop(host->child);
@@ -148,13 +136,13 @@ static Status end_host(const Batch *batch, Host *host, BatchRow *last) {
 }
 
 /* In a worker of its own. */
-static Status repeat(Batch *batch, BatchRow *row) {
+static Status repeat(Batch *batch, Session *row) {
     Host host = {0};
     TRY(begin_row(batch, row));
     const Status status = evaluate_row(batch, &host, row);
-    if (status == STATUS_OK && row->evaluated.pending && end_host(batch, &host, row) != STATUS_OK) {
+    if (status == STATUS_OK && row->pending && end_host(batch, &host, row) != STATUS_OK) {
         TRY(interrupt_check());
-        row->evaluated.pending = false;
+        row->pending = false;
         row_decide(row->row, VERDICT_ERROR, status_message());
     }
     child_stop(host.child);
@@ -165,14 +153,14 @@ static Status repeat(Batch *batch, BatchRow *row) {
 /* Writes the rows of the worker that has ended. A row is as good as its worker's end; where other rows may have to do with it, each
  * is made again, alone. */
 static Status write_rows(Batch *batch, bool ended_well) {
-    const BatchRow *last = &batch->rows[batch->next - 1];
+    const Session *last = &batch->rows[batch->next - 1];
     int served = 0;
-    for (int i = batch->first; i < batch->next; i++) served += batch->rows[i].row && batch->rows[i].evaluated.served;
+    for (int i = batch->first; i < batch->next; i++) served += batch->rows[i].row && batch->rows[i].opened;
     for (int i = batch->first; i < batch->next; i++) {
-        BatchRow *row = &batch->rows[i];
+        Session *row = &batch->rows[i];
         if (!row->row) continue;
-        const bool broke = row == last && row->evaluated.served && row->row->verdict == VERDICT_ERROR;
-        if (!ended_well && served > 1 && (row->evaluated.pending || broke))
+        const bool broke = row == last && row->opened && row->row->verdict == VERDICT_ERROR;
+        if (!ended_well && served > 1 && (row->pending || broke))
             TRY(repeat(batch, row));
         else
             TRY(write_row(batch, row, served > 1));
@@ -184,22 +172,22 @@ static Status write_rows(Batch *batch, bool ended_well) {
 /* Ends the present worker, if there is one. */
 static Status close_host(Batch *batch) {
     if (batch->first == batch->next) return STATUS_OK;
-    BatchRow *last = &batch->rows[batch->next - 1];
-    const bool broke = last->row && last->evaluated.served && last->row->verdict == VERDICT_ERROR;
+    Session *last = &batch->rows[batch->next - 1];
+    const bool broke = last->row && last->opened && last->row->verdict == VERDICT_ERROR;
     const size_t served = batch->host.served;
     const bool runs = batch->host.child && !broke;
     const Status status = runs ? end_host(batch, &batch->host, last) : STATUS_OK;
     TRY(interrupt_check());
     child_stop(batch->host.child); /* what broke is not asked how it ends */
     batch->host = (Host){0};
-    if (status != STATUS_OK && served == 1 && last->evaluated.pending) {
-        last->evaluated.pending = false;
+    if (status != STATUS_OK && served == 1 && last->pending) {
+        last->pending = false;
         row_decide(last->row, VERDICT_ERROR, status_message());
     }
     return write_rows(batch, status == STATUS_OK && !broke);
 }
 
-static Status serve(Batch *batch, BatchRow *row) {
+static Status serve(Batch *batch, Session *row) {
     if (row->item->first_call && batch->host.served > 0) TRY(close_host(batch)); /* a worker has one */
     TRY(begin(batch, row));
     batch->next++;
@@ -207,18 +195,17 @@ static Status serve(Batch *batch, BatchRow *row) {
     if (!batch->host.child) batch->since = clock_seconds();
     TRY(evaluate_row(batch, &batch->host, row));
     batch->run->executed++;
-    const bool goes_on =
-        batch->shared && (!row->evaluated.served || batch->host.reusable) && clock_seconds() < batch->since + SERVE_SECONDS;
+    const bool goes_on = batch->shared && (!row->opened || batch->host.reusable) && clock_seconds() < batch->since + SERVE_SECONDS;
     return goes_on ? STATUS_OK : close_host(batch);
 }
 
 /* Makes and writes the rows, in their order within each worker. A worker serves one case after the other for 20 s, until a case
  * fails or leaves something behind (session_end()), or until all are served. Its passing rows are written once it has ended well.
  * If it has not, each of them is made again in a worker of its own, so that the fault is reported in the row that causes it. A row
- * that ends with an error in a worker that had served others is made again in the same way. emulated: in the emulator, one worker
- * per row. */
-static Status batch_run(Run *run, BatchRow *rows, int count, bool emulated) {
-    Batch batch = {.run = run, .rows = rows, .emulated = emulated, .shared = run->options->shared_workers && !emulated};
+ * that ends with an error in a worker that had served others is made again in the same way. In the emulator there is one worker per
+ * row. */
+static Status batch_run(Run *run, Session *rows, int count) {
+    Batch batch = {.run = run, .rows = rows, .shared = run->options->shared_workers && !rows[0].emulated};
     if (run->options->shared_workers) batch.counter.known = &run->done;
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) status = serve(&batch, &rows[i]);
@@ -293,16 +280,16 @@ static bool is_done(const Part *part, int before, const VariantChoice *choice) {
 }
 
 static Status run_variant(Run *run, const Part *part, int pass, const VariantChoice *wanted) {
-    BatchRow *rows = calloc((size_t)part->count, sizeof *rows);
+    Session *rows = calloc((size_t)part->count, sizeof *rows);
     int count = 0;
     if (!rows) return status_fail(STATUS_MEMORY, "no memory for the rows of a suite");
     for (int i = 0; i < part->count; i++) {
         const PlanItem *item = &part->items[i];
         const VariantChoice *choice = plan_item_variant(item, wanted);
         if (!choice || pass >= passes_of(item, part->emulated)) continue;
-        rows[count++] = (BatchRow){.item = item, .choice = choice, .instance = &part->instances[part->first[i]]};
+        rows[count++] = session_of(run, item, choice, &part->instances[part->first[i]], part->emulated);
     }
-    const Status status = batch_run(run, rows, count, part->emulated);
+    const Status status = batch_run(run, rows, count);
     free(rows);
     return status;
 }
@@ -362,9 +349,10 @@ static Status run_later(Run *run) {
     for (int i = 0; i < later->count && status == STATUS_OK;) {
         const LaterRow *row = &later->rows[i];
         Instance instance = {0};
-        for (; i < later->count && later->rows[i].item == row->item && status == STATUS_OK; i++)
-            status =
-                batch_run(run, &(BatchRow){.item = row->item, .choice = later->rows[i].choice, .instance = &instance}, 1, false);
+        for (; i < later->count && later->rows[i].item == row->item && status == STATUS_OK; i++) {
+            Session session = session_of(run, row->item, later->rows[i].choice, &instance, false);
+            status = batch_run(run, &session, 1);
+        }
         if (instance.op) instance_destroy(&instance);
     }
     return status;

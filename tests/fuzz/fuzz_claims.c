@@ -32,7 +32,7 @@ static const Plan *plan_of_claims(void) {
     return &plan;
 }
 
-static void check_line(const json_t *line) {
+static void check_claim_line(const json_t *line) {
     ClaimTotals totals = {0};
     claim_count(line, &totals);
     size_t sum = totals.findings + totals.ours + totals.shown;
@@ -58,7 +58,7 @@ void fuzz_claims(const uint8_t *bytes, size_t size) {
     size_t i;
     const Status status = claims_of_files(plan, (const char *const[]){path, NULL}, &lines);
     if (status != STATUS_OK) REQUIRE(fuzz_refused(status, path) && !lines);
-    json_array_foreach(lines, i, line) check_line(line);
+    json_array_foreach(lines, i, line) check_claim_line(line);
     json_decref(lines);
     close(fd);
 }
