@@ -1,7 +1,7 @@
 #include "cli/interrupt.h"
 
-#include "base/process.h"
 #include "base/places.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "cli/terminal.h"
 #include "cli/words.h"

@@ -1,8 +1,8 @@
 #include "device/child.h"
 
 #include "base/clock.h"
-#include "base/process.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "base/temporary.h"
 #include "base/text.h"
 #include "device/descendants.h"
