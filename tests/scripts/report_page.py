@@ -12,7 +12,7 @@ import tempfile
 import pytest
 from checkout import SOURCE
 
-matplotlib = pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib")
 import matplotlib.image
 
 from analysis.report.__main__ import main
