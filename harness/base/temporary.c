@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum { LEVELS_MAX = 8, YOUNG_SECONDS = 60 };
-static const char PREFIX[] = "rungs-usercode-";
+static const char PREFIX[] = "rungs-worker-";
 
 const char *temporary_place(void) {
     const char *named = getenv("TMPDIR");

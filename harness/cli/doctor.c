@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "device/child.h"
+#include "device/confine.h"
 #include "device/device.h"
 #include "device/facts.h"
 #include "pipeline/session.h"
@@ -200,6 +201,9 @@ int command_doctor(int argc, char **argv) {
     doctor_launches(has_gpu);
     doctor_counts(has_gpu);
     doctor_ranges();
+    line("workers", confine_available(), "%s",
+         confine_available() ? "confined (Landlock): they write to a folder of their own and to devices alone"
+                             : "not confined: this kernel has no Landlock (Linux 5.13). References are not kept on disk");
     doctor_emulator();
     doctor_peers(has_gpu);
     json_decref(environment);

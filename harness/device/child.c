@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/process.h"
-#include "base/temporary.h"
 #include "base/text.h"
 #include "device/descendants.h"
 #include "device/log.h"
@@ -83,7 +82,7 @@ static int kill_group(Child *child) {
     kill(child->process.pid, SIGKILL); /* it may not have come to setpgid yet */
     while (waitpid(child->process.pid, &how, 0) < 0 && errno == EINTR) continue;
     child->orphans += descendants_end(0);
-    if (how != 0) temporary_sweep(); /* it may have been compiling a function */
+    temporary_folder_remove(&child->process.own);
     child->process.pid = 0;
     return how;
 }

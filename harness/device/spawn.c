@@ -1,6 +1,6 @@
 #include "device/spawn.h"
 
-#include "base/temporary.h"
+#include "device/confine.h"
 #include "device/descendants.h"
 #include "device/log.h"
 
@@ -44,7 +44,7 @@ static void conceal_memory(bool in_worker) {
 }
 
 /* Only async-signal-safe calls: the parent may have threads. */
-static void become_worker(char *const *argv, char *const *environment, const Ends *ends) {
+static void become_worker(char *const *argv, char *const *environment, const char *folder, const Ends *ends) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent killed with -9 takes its workers along */
     signal(SIGPIPE, SIG_DFL);         /* what the parent ignores would stay ignored */
@@ -60,6 +60,10 @@ static void become_worker(char *const *argv, char *const *environment, const End
         (void)ignored;
         close(oom);
     }
+    if (!confine_self(folder)) {
+        dprintf(2, "a worker cannot be confined to %s (Landlock): %s\n", folder, strerror(errno));
+        _exit(127);
+    }
     close_at_exec();
     fcntl(ends->commands, F_SETFD, 0);
     fcntl(ends->replies, F_SETFD, 0);
@@ -69,14 +73,32 @@ static void become_worker(char *const *argv, char *const *environment, const End
     _exit(127);
 }
 
-/* This process's, with the mark of its workers; NULL: no memory. */
-static char **worker_environment(void) {
+/* What names the places where libraries keep temporary files and compiled code: in a worker its own folder. */
+static const char *const PLACES[] = {"TMPDIR=",           "XDG_CACHE_HOME=",           "CUDA_CACHE_PATH=",      "NUMBA_CACHE_DIR=",
+                                     "TRITON_CACHE_DIR=", "TORCHINDUCTOR_CACHE_DIR=",  "TORCH_EXTENSIONS_DIR=", "CUPY_CACHE_DIR=",
+                                     "MPLCONFIGDIR=",     "LIBCUDF_KERNEL_CACHE_PATH="};
+enum { PLACE_COUNT = sizeof PLACES / sizeof *PLACES, PLACE_TEXT = TEMPORARY_PATH_MAX + 32 };
+
+static bool is_replaced(const char *variable) {
+    for (int i = 0; i < PLACE_COUNT; i++)
+        if (strncmp(variable, PLACES[i], strlen(PLACES[i])) == 0) return true;
+    return strncmp(variable, DESCENDANTS_MARK, strlen(DESCENDANTS_MARK)) == 0;
+}
+
+/* This process's, with the mark of its workers and their folder; NULL: no memory. One block. */
+static char **worker_environment(const char *folder) {
     size_t count = 0, kept = 0;
     while (environ[count]) count++;
-    char **environment = calloc(count + 2, sizeof *environment);
-    for (size_t i = 0; i < count && environment; i++)
-        if (strncmp(environ[i], DESCENDANTS_MARK, strlen(DESCENDANTS_MARK)) != 0) environment[kept++] = environ[i];
-    if (environment) environment[kept] = (char *)(uintptr_t)descendants_mark();
+    char **environment = calloc(1, (count + PLACE_COUNT + 2) * sizeof *environment + (size_t)PLACE_COUNT * PLACE_TEXT);
+    if (!environment) return NULL;
+    char *text = (char *)(environment + count + PLACE_COUNT + 2);
+    for (size_t i = 0; i < count; i++)
+        if (!is_replaced(environ[i])) environment[kept++] = environ[i];
+    for (int i = 0; i < PLACE_COUNT; i++, text += PLACE_TEXT) {
+        snprintf(text, PLACE_TEXT, "%s%s", PLACES[i], folder);
+        environment[kept++] = text;
+    }
+    environment[kept] = (char *)(uintptr_t)descendants_mark();
     return environment;
 }
 
@@ -124,23 +146,26 @@ Status spawn(const char *const *argv, Spawned *out) {
     int down[2] = {-1, -1}, up[2] = {-1, -1}, pair[2] = {-1, -1}, log;
     conceal_memory(false);
     Status status = open_ends(down, up, pair, &log);
+    if (status == STATUS_OK) status = temporary_folder(&out->own);
     const Ends ends = {.commands = down[1], .replies = up[1], .arrays = pair[1], .log = log};
     Words words;
     write_words(argv, &ends, &words);
-    char **environment = worker_environment();
+    char **environment = status == STATUS_OK ? worker_environment(out->own.path) : NULL;
     descendants_expect();
-    const pid_t pid = status == STATUS_OK && environment ? fork() : -1;
+    const pid_t pid = environment ? fork() : -1;
     const int why = errno;
-    if (pid == 0) become_worker(words.argv, environment, &ends);
+    if (pid == 0) become_worker(words.argv, environment, out->own.path, &ends);
     free(environment);
     close_all((const int[]){down[1], up[1], pair[1]}, 3);
     if (pid < 0) {
         close_all((const int[]){down[0], up[0], pair[0], log}, 4);
+        if (status == STATUS_OK) temporary_folder_remove(&out->own);
         return status != STATUS_OK ? status : status_fail(STATUS_IO, "a worker cannot be started (%s): %s", argv[0], strerror(why));
     }
     setpgid(pid, pid);
     descendants_know(pid);
     signal(SIGPIPE, SIG_IGN); /* a dead worker is found out by its exit, not by our death */
-    *out = (Spawned){.pid = pid, .commands = down[0], .replies = up[0], .arrays = pair[0], .log = log};
+    out->pid = pid;
+    out->commands = down[0], out->replies = up[0], out->arrays = pair[0], out->log = log;
     return STATUS_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/output.h"
 #include "base/places.h"
+#include "device/confine.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -71,7 +72,9 @@ static const char *named_folder(void) {
     return named && *named ? named : NULL;
 }
 
+/* NULL: no cache. Where workers are not confined, one of them could write what another row is compared with. */
 static const char *folder_of_cache(void) {
+    if (!confine_available()) return NULL;
     return named_folder() ? named_folder() : places_build("cache");
 }
 
@@ -103,8 +106,9 @@ static bool read_entry(FILE *file, Head *head, const Op *op, const Array *out, R
 bool referencecache_load(const char *case_text, const Op *op, int bound, const Array *in, const Array *out, Reference *reference) {
     char path[512];
     const uint64_t key = key_of(case_text, bound);
+    if (key == 0 || !folder_of_cache()) return false;
     path_of(key, path, sizeof path);
-    FILE *file = key ? fopen(path, "rbe") : NULL;
+    FILE *file = fopen(path, "rbe");
     if (!file) return false;
     Head head;
     const bool good = read_entry(file, &head, op, out, reference) && head.magic == MAGIC && head.key == key &&
@@ -135,7 +139,7 @@ void referencecache_save(const char *case_text, const Op *op, int bound, const A
                          const Reference *reference, double seconds) {
     const char *folder = folder_of_cache();
     Head head = {.magic = MAGIC, .key = key_of(case_text, bound), .bytes = payload_bytes(op, out)};
-    if (seconds < WORTH_SECONDS || head.key == 0 || head.bytes > full_bytes() / 4) return;
+    if (!folder || seconds < WORTH_SECONDS || head.key == 0 || head.bytes > full_bytes() / 4) return;
     mkdir(folder, 0777);
     if (bytes_in(folder) + head.bytes > full_bytes()) return;
     head.inputs = hash_inputs(op, in);

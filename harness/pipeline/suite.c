@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/process.h"
+#include "device/confine.h"
 #include "pipeline/evaluate.h"
 #include "plan/case.h"
 
@@ -112,6 +113,7 @@ static Status write_row(Batch *batch, Session *row, bool shared) {
     if (row->pending) finish_row(row, &batch->counter);
     TRY(interrupt_check());
     if (row->opened) row->row->worker = shared ? WORKER_SHARED : WORKER_FRESH;
+    row->row->confined = confine_available();
     row->row->seconds_spent = row->seconds + clock_seconds() - begin;
     TRY(resume_took(&run->done, row->row));
     json_t *line = row_json(row->row);

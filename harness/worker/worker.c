@@ -2,6 +2,7 @@
 #include "worker/worker.h"
 
 #include "base/memory.h"
+#include "device/confine.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -256,7 +257,7 @@ int worker_main(int argc, char **argv, const WorkerMeasure *with) {
     static Worker worker;
     measure = with;
     json_set_alloc_funcs(memory_allocate, memory_free);
-    if (argc == 6 && strcmp(argv[1], "--describe") == 0)
+    if (argc == 6 && strcmp(argv[1], "--describe") == 0 && confine_self(NULL)) /* the others were confined when they began */
         return module_describe(argv[2], argv[3], option_fd(argc, argv, "--replies"));
     worker.commands = fdopen(option_fd(argc, argv, "--commands"), "r");
     worker.replies = fdopen(option_fd(argc, argv, "--replies"), "w");

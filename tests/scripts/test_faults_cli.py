@@ -168,7 +168,7 @@ def private(folder):
             done,
         )
         expect(
-            "undeclared" in row["reason"] and "rungs-usercode" not in row["reason"] if code else not row["reason"],
+            "undeclared" in row["reason"] and "rungs-worker" not in row["reason"] if code else not row["reason"],
             f"reason: {row['reason']}",
         )
     expect("secret-project" not in out.read_text(), "no folder is in the rows")

@@ -118,12 +118,12 @@ static void what_the_dead_left_goes(void **state) {
 /* Everything else stays: what is a link, what others may enter, what another user owns, what is locked, what has another name. */
 static void nothing_else_goes(void **state) {
     (void)state;
-    static const char *const NAMES[] = {"rungs-usercode-link00",
-                                        "rungs-usercode-open00",
-                                        "rungs-usercode-their0",
-                                        "rungs-usercode-locked",
-                                        "rungs-usercode-file00",
-                                        "rungs-usercode-12345",
+    static const char *const NAMES[] = {"rungs-worker-link00",
+                                        "rungs-worker-open00",
+                                        "rungs-worker-their0",
+                                        "rungs-worker-locked",
+                                        "rungs-worker-file00",
+                                        "rungs-worker-12345",
                                         "precious"};
     char link_target[TEMPORARY_PATH_MAX + 64], file[TEMPORARY_PATH_MAX + 80];
     assert_int_equal(mkdir(in_place("target"), 0700), 0);

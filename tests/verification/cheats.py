@@ -77,6 +77,7 @@ KINDS = [
     ("lower precision", r"float(_sums)?$|tf32|rounding"),
     ("clocks, samples and replies forged", r"clock|events|statistics|forged"),
     ("caches kept warm", r"persisting"),
+    ("what other rows are judged by", r"writes_files"),
     (
         "memory: bounds, leaks, ownership",
         r"overrun|underrun|leaps|illegal|leaks_(block|else)|leaks$|releas|foreign|no_data",

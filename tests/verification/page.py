@@ -45,7 +45,10 @@ ELSEWHERE = (
     "(`tests/scripts/test_op_mutants.py`)."
 )
 LIMITED = "Only the limit of the hardware tells, which these short runs leave out; `tests/scripts/test_mutants.py` has it rejected."
+CONFINED = "It is right, and what it writes to is refused: `tests/scripts/test_confined.py` lets it try."
 REASONS = {
+    "double/cpu_writes_files": CONFINED,
+    "double/peer_writes_files": CONFINED,
     "moments/cpu_mutants wrong=passes_over_nan": ELSEWHERE,
     "moments/cpu_mutants wrong=raw_squares": ELSEWHERE,
     "ewm/cpu_mutants wrong=textbook_variance": ELSEWHERE,

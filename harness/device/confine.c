@@ -1,0 +1,63 @@
+#include "device/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What headers of Linux 6.1 (Debian 12) lack. */
+#define CONFINE_TRUNCATE (UINT64_C(1) << 14) /* LANDLOCK_ACCESS_FS_TRUNCATE, version 3 */
+#define CONFINE_SIGNALS (UINT64_C(1) << 1)   /* LANDLOCK_SCOPE_SIGNAL, version 6: to processes that are not confined with it */
+enum { WITH_REFER = 2, WITH_TRUNCATE = 3, WITH_SIGNALS = 6 };
+
+typedef struct Ruleset { /* struct landlock_ruleset_attr of version 6 */
+    uint64_t files, network, scopes;
+} Ruleset;
+
+static long version_of_kernel(void) {
+    return syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+bool confine_available(void) {
+    return version_of_kernel() > 0;
+}
+
+/* All that changes files. */
+static uint64_t changes(long version) {
+    uint64_t files = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                     LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+                     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+                     LANDLOCK_ACCESS_FS_MAKE_SYM;
+    if (version >= WITH_REFER) files |= LANDLOCK_ACCESS_FS_REFER;
+    if (version >= WITH_TRUNCATE) files |= CONFINE_TRUNCATE;
+    return files;
+}
+
+static bool allow(int rules, const char *folder, uint64_t files) {
+    struct landlock_path_beneath_attr beneath = {.allowed_access = files, .parent_fd = open(folder, O_PATH | O_CLOEXEC)};
+    if (beneath.parent_fd < 0) return errno == ENOENT; /* a machine without /dev/shm */
+    const long failed = syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0);
+    close(beneath.parent_fd);
+    return failed == 0;
+}
+
+bool confine_self(const char *folder) {
+    const long version = version_of_kernel();
+    if (version <= 0) return true;
+    const uint64_t files = changes(version);
+    const Ruleset all = {.files = files, .scopes = version >= WITH_SIGNALS ? CONFINE_SIGNALS : 0};
+    const size_t size = version >= WITH_SIGNALS ? sizeof all : offsetof(Ruleset, network);
+    const int rules = (int)syscall(SYS_landlock_create_ruleset, &all, size, 0);
+    if (rules < 0) return false;
+    const bool confined = (!folder || allow(rules, folder, files)) && allow(rules, "/dev/shm", files) &&
+                          allow(rules, "/dev", files & (LANDLOCK_ACCESS_FS_WRITE_FILE | CONFINE_TRUNCATE)) &&
+                          prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+    const int why = errno;
+    close(rules);
+    errno = why;
+    return confined;
+}
