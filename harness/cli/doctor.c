@@ -43,7 +43,7 @@ static void doctor_build(const json_t *environment) {
     int variants, ops, broken = 0;
     const VariantEntry *all = registry_variants(&variants);
     (void)registry_ops(&ops);
-    if (modules_need_all() != STATUS_OK) {
+    if (modules_need_one(NULL) != STATUS_OK) {
         line("variants", false, "%s", status_message());
         return;
     }

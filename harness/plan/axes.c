@@ -2,6 +2,7 @@
 #include "plan/build.h"
 #include "plan/case.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,24 +46,11 @@ typedef struct Value {
 } Value;
 
 static int by_text(const void *a, const void *b) {
-    const Value *x = a, *y = b;
-    const int order = strcmp(x->text, y->text);
-    return order ? order : x->index - y->index;
+    return strcmp(((const Value *)a)->text, ((const Value *)b)->text);
 }
 
-/* The first value, in the order of the list, that an earlier one equals. */
-static Status check_distinct(const Axes *axes, const Level *level, Value *values, int count) {
-    int repeated = count, first = 0;
-    qsort(values, (size_t)count, sizeof *values, by_text);
-    for (int i = 1, begin = 0; i < count; i++) {
-        if (strcmp(values[i].text, values[begin].text) != 0)
-            begin = i;
-        else if (values[i].index < repeated)
-            repeated = values[i].index, first = values[begin].index;
-    }
-    if (repeated == count) return STATUS_OK;
-    return yamlfile_fail(axes->file, yamlfile_item(axes->file, level->list, repeated),
-                         "the same value as element %d of this list; once is allowed", first + 1);
+static void keep_value(void *value) {
+    (void)value; /* it lies in the array */
 }
 
 /* Every value is good by itself, and none is there twice, however it is written (1e8 and 100000000). */
@@ -70,15 +58,23 @@ static Status check_values(const Axes *axes, const Level *level) {
     const int count = yamlfile_count(level->list);
     Value *values = malloc((size_t)count * sizeof *values);
     if (!values) return status_fail(STATUS_MEMORY, "no memory for %d values", count);
+    void *seen = NULL;
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         Case problem;
         status = case_init(axes->op, &problem);
         if (status == STATUS_OK) status = apply(axes, level, i, &problem);
         if (status == STATUS_OK) case_format(&problem, values[i].text, sizeof values[i].text);
+        if (status != STATUS_OK) break;
         values[i].index = i;
+        Value *const *first = tsearch(&values[i], &seen, by_text);
+        if (!first)
+            status = status_fail(STATUS_MEMORY, "no memory for %d values", count);
+        else if (*first != &values[i])
+            status = yamlfile_fail(axes->file, yamlfile_item(axes->file, level->list, i),
+                                   "the same value as element %d of this list; once is allowed", (*first)->index + 1);
     }
-    if (status == STATUS_OK) status = check_distinct(axes, level, values, count);
+    tdestroy(seen, keep_value);
     free(values);
     return status;
 }

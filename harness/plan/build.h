@@ -40,8 +40,8 @@ bool request_names(const Request *request, const VariantChoice *choice);
 /* With some values of its tunables. */
 bool request_may_name(const Request *request, const VariantEntry *entry);
 
-/* Adds the op's variants that the pattern may name, each once. named has room for all that there are. */
-void variants_named(const Op *op, const char *pattern, const VariantEntry **named, int *count);
+/* Marks the op's variants that the pattern may name, for modules_need(). */
+void variants_want(const Op *op, const char *pattern);
 
 /* Does the text name CUDA variants in a build that has none? */
 bool variant_not_built(const char *text);
@@ -89,6 +89,8 @@ void yamlfile_pair(YamlFile *file, const YamlNode *map, int index, YamlNode **ke
 
 /* ---- What of it becomes part of a plan. */
 
+/* One variant with its tunables -> its canonical spec, which lives as long as the plan. */
+Status scenario_spec(YamlFile *file, const YamlNode *node, const char *key, const Op *op, Plan *plan, const char **out);
 /* The number of cases that the suite's axes and tied tuples make, without making them; STATUS_INVALID above YAML_LIST_MAX. */
 Status axes_count(YamlFile *file, const YamlNode *suite, long long *out);
 /* Visits the cases of one suite: axes in file order, the first varying slowest, then the tied tuples. Ends at the first error. */

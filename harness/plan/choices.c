@@ -122,27 +122,11 @@ static Status no_match(const Op *op, const Request *request) {
     return status_fail(STATUS_INVALID, "column %zu: '%s' is no variant of %s", request->column, request->pattern, op->name);
 }
 
-void variants_named(const Op *op, const char *pattern, const VariantEntry **named, int *count) {
-    int total;
-    const VariantEntry *all = registry_variants(&total);
-    for (int i = 0; i < total; i++) {
-        bool known = false;
-        for (int k = 0; k < *count; k++) known = known || named[k] == &all[i];
-        if (!known && strcmp(all[i].op, op->name) == 0 && request_may_name(&(Request){.pattern = pattern}, &all[i]))
-            named[(*count)++] = &all[i];
-    }
-}
-
-/* What their modules say. */
-static Status need(const Op *op, const char *pattern) {
-    int total, count = 0;
-    (void)registry_variants(&total);
-    const VariantEntry **named = calloc((size_t)total + 1, sizeof *named);
-    if (!named) return status_fail(STATUS_MEMORY, "no memory for %d variants", total);
-    variants_named(op, pattern, named, &count);
-    const Status status = modules_need(named, count);
-    free(named);
-    return status;
+void variants_want(const Op *op, const char *pattern) {
+    int count;
+    VariantEntry *all = registry_variants(&count);
+    for (VariantEntry *entry = all; entry < all + count; entry++)
+        if (strcmp(entry->op, op->name) == 0 && request_may_name(&(Request){.pattern = pattern}, entry)) entry->wanted = true;
 }
 
 static Status add(const VariantEntry *entry, const Request *request, const Params *tunables, Choices *list) {
@@ -155,7 +139,8 @@ static Status add(const VariantEntry *entry, const Request *request, const Param
 static Status find(const Op *op, const Request *request, Choices *list) {
     int count;
     const VariantEntry *all = registry_variants(&count);
-    TRY(need(op, request->pattern));
+    variants_want(op, request->pattern);
+    TRY(modules_need());
     for (int i = 0; i < count; i++) {
         const VariantEntry *entry = &all[i];
         if (strcmp(entry->op, op->name) != 0 || !request_may_name(request, entry)) continue;

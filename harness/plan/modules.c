@@ -244,25 +244,26 @@ static bool is_known(const VariantEntry *entry) {
     return entry->framework || entry->variant->summary || entry->variant->error;
 }
 
-Status modules_need(const VariantEntry *const *entries, int count) {
-    int total, chosen_count = 0;
+Status modules_need(void) {
+    int total, count = 0;
     VariantEntry *all = registry_variants(&total);
-    const VariantEntry **chosen = calloc((size_t)count + 1, sizeof *chosen);
-    ModuleKind *kinds = calloc((size_t)count + 1, sizeof *kinds);
-    Status status = chosen && kinds ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for %d variants", count);
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
-        if (is_known(entries[i])) continue;
-        if (!modules_selected(entries[i])) { /* what is known without making it */
-            json_t *kept = load_kept(entries[i], modules_kind(entries[i]));
-            if (is_fresh(kept, entries[i], modules_kind(entries[i]))) status = learn(&all[entries[i] - all], kept);
-            json_decref(kept);
+    const VariantEntry **chosen = calloc((size_t)total + 1, sizeof *chosen);
+    ModuleKind *kinds = calloc((size_t)total + 1, sizeof *kinds);
+    Status status = chosen && kinds ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for %d variants", total);
+    for (VariantEntry *entry = all; entry < all + total && status == STATUS_OK; entry++) {
+        if (!entry->wanted || is_known(entry)) continue;
+        entry->wanted = false;
+        if (modules_selected(entry)) {
+            kinds[count] = modules_kind(entry);
+            chosen[count++] = entry;
             continue;
         }
-        kinds[chosen_count] = modules_kind(entries[i]);
-        chosen[chosen_count++] = entries[i];
+        json_t *kept = load_kept(entry, modules_kind(entry)); /* what is known without making it */
+        if (is_fresh(kept, entry, modules_kind(entry))) status = learn(entry, kept);
+        json_decref(kept);
     }
-    if (status == STATUS_OK) status = make_stale(chosen, chosen_count, kinds);
-    for (int i = 0; i < chosen_count && status == STATUS_OK; i++) {
+    if (status == STATUS_OK) status = make_stale(chosen, count, kinds);
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
         json_t *kept = load_kept(chosen[i], kinds[i]);
         status = learn(&all[chosen[i] - all], kept);
         json_decref(kept);
@@ -273,18 +274,10 @@ Status modules_need(const VariantEntry *const *entries, int count) {
 }
 
 Status modules_need_one(const VariantEntry *entry) {
-    return modules_need(&entry, 1);
-}
-
-Status modules_need_all(void) {
-    int count;
-    const VariantEntry *all = registry_variants(&count);
-    const VariantEntry **entries = calloc((size_t)count + 1, sizeof *entries);
-    if (!entries) return status_fail(STATUS_MEMORY, "no memory for %d variants", count);
-    for (int i = 0; i < count; i++) entries[i] = &all[i];
-    const Status status = modules_need(entries, count);
-    free(entries);
-    return status;
+    int total;
+    VariantEntry *all = registry_variants(&total);
+    for (int i = 0; i < total; i++) all[i].wanted = all[i].wanted || !entry || entry == &all[i];
+    return modules_need();
 }
 
 /* What was planned is what runs: another process may have made it anew from a changed file. */

@@ -37,12 +37,11 @@ bool modules_selected(const VariantEntry *entry);
 /* The kind that entry->variant is of. */
 ModuleKind modules_kind(const VariantEntry *entry);
 
-/* Makes the modules of variants that are missing or older than their sources, and fills entry->variant of all that are selected.
- * One that does not compile has variant->error; a Status means that nothing could be made. */
-Status modules_need(const VariantEntry *const *entries, int count);
+/* Makes the modules that are missing or older than their sources of the variants that are wanted, and fills entry->variant of all
+ * that are selected. One that does not compile has variant->error; a Status means that nothing could be made. */
+Status modules_need(void);
+/* NULL: all variants. */
 Status modules_need_one(const VariantEntry *entry);
-/* Of all variants. */
-Status modules_need_all(void);
 /* Another kind than entry->variant is of: of a CUDA variant in the emulator, for one. STATUS_INVALID with the compiler's first
  * error, or if the file of entry->variant is not that of the plan any more. STATUS_UNSUPPORTED: this build has no emulator.
  */

@@ -25,6 +25,7 @@ typedef struct VariantEntry {
     const char *path; /* "impls/rolling/cuda_shared.cu" */
     Backend backend;
     const VariantFacts *variant; /* empty until modules_need() was asked for it */
+    bool wanted;                 /* by the next modules_need() */
     const char *framework;       /* peers: "pandas", "torch", ...: what must be importable; NULL otherwise */
     bool needs_gpu;              /* peers that do nothing without one */
     const char *const *outputs;  /* peers that give some of the op's outputs only: their names, NULL-terminated; NULL: all */

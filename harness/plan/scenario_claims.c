@@ -101,22 +101,15 @@ static Status read_spec(const Reader *reader, const char *key, const Op *op, con
         snprintf(spec, sizeof spec, "%s%s%s", strchr(text, '/') ? "" : op->name, strchr(text, '/') ? "" : "/", text);
         return plan_keep(reader->plan, spec, out);
     }
-    VariantChoice *choices;
-    int count;
-    const Status status = variant_choices_parse(op, text, &choices, &count);
-    if (status != STATUS_OK) return yamlfile_place(reader->file, node, status_prefix(status, "%s: in '%.200s', ", key, text));
-    variant_choice_format(&choices[0], spec, sizeof spec);
-    free(choices);
-    if (count != 1)
-        return yamlfile_fail(reader->file, node, "%s: '%s' names %d variants; exactly one is allowed", key, text, count);
-    *side = find_row(reader, problem, spec, modes);
+    TRY(scenario_spec(reader->file, node, key, op, reader->plan, out));
+    *side = find_row(reader, problem, *out, modes);
     if (!side->item) {
         char in_mode[64] = "";
         for (int m = 0; m < MODE_COUNT && modes != ANY_MODE; m++)
             if (modes & 1U << m) snprintf(in_mode, sizeof in_mode, " in mode %s", mode_name((Mode)m));
-        return yamlfile_fail(reader->file, node, "%s: no suite of this scenario runs '%s' on '%s'%s", key, spec, problem, in_mode);
+        return yamlfile_fail(reader->file, node, "%s: no suite of this scenario runs '%s' on '%s'%s", key, *out, problem, in_mode);
     }
-    return plan_keep(reader->plan, spec, out);
+    return STATUS_OK;
 }
 
 /* Keys that only some claims have. */

@@ -33,6 +33,20 @@ bool variant_not_built(const char *text) {
     return strncmp(slash ? slash + 1 : text, "cuda_", 5) == 0 && !registry_has_backend(BACKEND_CUDA);
 }
 
+Status scenario_spec(YamlFile *file, const YamlNode *node, const char *key, const Op *op, Plan *plan, const char **out) {
+    VariantChoice *choices;
+    const char *text;
+    int count;
+    char spec[SPEC_TEXT_MAX];
+    TRY(yamlfile_text(file, node, key, &text));
+    const Status status = variant_choices_parse(op, text, &choices, &count);
+    if (status != STATUS_OK) return yamlfile_place(file, node, status_prefix(status, "%s: in '%.200s', ", key, text));
+    variant_choice_format(&choices[0], spec, sizeof spec);
+    free(choices);
+    if (count != 1) return yamlfile_fail(file, node, "%s: '%.200s' names %d variants; exactly one is allowed", key, text, count);
+    return plan_keep(plan, spec, out);
+}
+
 /* A small file with aliases of aliases can expand to a huge plan: the sum over all suites is limited, before anything is made. */
 static Status take_room(Plan *plan, long long wanted, const char *what) {
     if (wanted > PLAN_ROWS_MAX - plan->expanded) {
@@ -153,18 +167,6 @@ static Status read_bounds(YamlFile *file, const YamlNode *node, Suite *suite) {
     return yamlfile_fail(file, node, "bounds '%.80s' is not allowed (allowed: strict, declared)", word);
 }
 
-static Status read_baseline_spec(YamlFile *file, const YamlNode *node, const char *text, Plan *plan, Suite *suite) {
-    VariantChoice *choices;
-    int count;
-    char spec[SPEC_TEXT_MAX];
-    const Status status = variant_choices_parse(suite->op, text, &choices, &count);
-    if (status != STATUS_OK) return yamlfile_place(file, node, status_prefix(status, "baseline: in '%.200s', ", text));
-    variant_choice_format(&choices[0], spec, sizeof spec);
-    free(choices);
-    if (count != 1) return yamlfile_fail(file, node, "baseline: '%.200s' has several values of a tunable; one is allowed", text);
-    return plan_keep(plan, spec, &suite->baseline);
-}
-
 /* A variant; with tunables, as rows have it. */
 static Status read_baseline(YamlFile *file, const YamlNode *node, Plan *plan, Suite *suite) {
     const char *text;
@@ -180,7 +182,7 @@ static Status read_baseline(YamlFile *file, const YamlNode *node, Plan *plan, Su
     if (strcmp(entry->op, suite->op->name) != 0)
         return yamlfile_fail(file, node, "baseline: %s is no variant of %s", entry->id, suite->op->name);
     suite->baseline = entry->id;
-    return joined || strchr(text, ' ') ? read_baseline_spec(file, node, text, plan, suite) : STATUS_OK;
+    return joined || strchr(text, ' ') ? scenario_spec(file, node, "baseline", suite->op, plan, &suite->baseline) : STATUS_OK;
 }
 
 /* Parameters of the emulated runs, or the word skip. */
@@ -268,7 +270,7 @@ static bool is_sequence(const YamlNode *node) {
 }
 
 /* Those that a suite names; what is wrong in it is said when it is read. */
-static void name_variants(YamlFile *file, const YamlNode *suite, const VariantEntry **named, int *count) {
+static void want_variants(YamlFile *file, const YamlNode *suite) {
     const YamlNode *variants = yamlfile_get(file, suite, "variants"), *op = yamlfile_get(file, suite, "op");
     const Op *found = op && op->type == YAML_SCALAR_NODE ? registry_op((const char *)op->data.scalar.value) : NULL;
     for (int i = 0; found && is_sequence(variants) && i < yamlfile_count(variants); i++) {
@@ -277,22 +279,14 @@ static void name_variants(YamlFile *file, const YamlNode *suite, const VariantEn
         if (item->type != YAML_SCALAR_NODE) continue;
         const char *text = (const char *)item->data.scalar.value;
         snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(text, " \t"), text);
-        if (*pattern != '-') variants_named(found, pattern, named, count);
+        if (*pattern != '-') variants_want(found, pattern);
     }
 }
 
 /* The variants of all suites are made together. */
 static Status need_variants(YamlFile *file, const YamlNode *list) {
-    int total, count = 0;
-    (void)registry_variants(&total);
-    const VariantEntry **named = calloc((size_t)total + 1, sizeof *named);
-    if (!named) return status_fail(STATUS_MEMORY, "no memory for %d variants", total);
-    for (int i = 0; is_sequence(list) && i < yamlfile_count(list); i++)
-        if (yamlfile_item(file, list, i)->type == YAML_MAPPING_NODE)
-            name_variants(file, yamlfile_item(file, list, i), named, &count);
-    const Status status = modules_need(named, count);
-    free(named);
-    return status;
+    for (int i = 0; is_sequence(list) && i < yamlfile_count(list); i++) want_variants(file, yamlfile_item(file, list, i));
+    return modules_need();
 }
 
 /* *op: the op of all suites, NULL where they differ. */

@@ -82,7 +82,7 @@ static void tunables_make_combinations(void **state) {
 
 static void listings_have_what_the_registry_has(void **state) {
     (void)state;
-    assert_int_equal(modules_need_all(), STATUS_OK);
+    assert_int_equal(modules_need_one(NULL), STATUS_OK);
     json_t *variants = list_variants_json(), *ops = list_ops_json();
     int variant_count, op_count;
     (void)registry_variants(&variant_count);
