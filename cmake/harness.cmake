@@ -104,7 +104,7 @@ if(RUNGS_EMULATOR)
     endforeach()
 
     file(GLOB host CONFIGURE_DEPENDS harness/device/*.c harness/worker/*.c)
-    list(FILTER host EXCLUDE REGEX "/no_emulator.c$|/worker/timing.c$")
+    list(FILTER host EXCLUDE REGEX "/worker/timing.c$")
     add_library(rungs_emulator_host STATIC emulator/main.c harness/plan/registry.c harness/record/parts.c ${host})
     target_link_libraries(rungs_emulator_host PRIVATE $<BUILD_INTERFACE:rungs_emulator_options>)
     target_sources(rungs_emulator_host PRIVATE ${contract_source})

@@ -11,6 +11,7 @@
 /* Before the macros below: libstdc++ 13 writes __attribute__((__noinline__)) in these. */
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "emulator/engine.h"
 
@@ -57,9 +58,47 @@ constexpr EmulatorSite emulator_here(const char *file = __builtin_FILE(), int li
     return {file, line};
 }
 
-#include "emulator/cuda_atomic.h"
-#include "emulator/cuda_launch.h"
 #include "emulator/cuda_math.h"
 #include "emulator/cuda_sync.h"
+
+/* launch(), typed, and runtime calls as Status. */
+#define TRY_CUDA(call)                                                                                                             \
+    do {                                                                                                                           \
+        const cudaError_t try_cuda_ = (call);                                                                                      \
+        if (try_cuda_ != cudaSuccess)                                                                                              \
+            return status_fail(STATUS_DEVICE, "%s: %s (%s)", #call, cudaGetErrorString(try_cuda_), cudaGetErrorName(try_cuda_));   \
+    } while (0)
+
+struct LaunchShape {
+    dim3 grid, block;
+    size_t shared_bytes;
+    void *stream;
+};
+
+/* A kernel with its arguments; every thread gets its own copy of them, as parameters are passed by value. */
+template <typename... Params> struct EmulatorCall {
+    void (*kernel)(Params...);
+    std::tuple<Params...> arguments;
+
+    static void enter(void *self) {
+        const EmulatorCall *call = static_cast<EmulatorCall *>(self);
+        std::apply(call->kernel, call->arguments);
+    }
+};
+
+template <typename... Params, typename... Args>
+static inline Status launch(void (*kernel)(Params...), LaunchShape shape, Args... args) {
+    EmulatorCall<Params...> call = {kernel, std::tuple<Params...>(static_cast<Params>(args)...)};
+    const EmulatorLaunch request = {reinterpret_cast<const void *>(kernel),
+                                    EmulatorCall<Params...>::enter,
+                                    &call,
+                                    sizeof call,
+                                    {shape.grid.x, shape.grid.y, shape.grid.z},
+                                    {shape.block.x, shape.block.y, shape.block.z},
+                                    shape.shared_bytes,
+                                    shape.stream,
+                                    RUNGS_UNIT};
+    return emulator_launch(&request);
+}
 
 #endif

@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EMULATOR_MIN_MAX(R, A, B)                                                                                                  \
-    static inline R min(A a, B b) {                                                                                                \
-        return (R)a < (R)b ? (R)a : (R)b;                                                                                          \
-    }                                                                                                                              \
-    static inline R max(A a, B b) {                                                                                                \
-        return (R)a > (R)b ? (R)a : (R)b;                                                                                          \
+#define EMULATOR_FUNCTION(result, name, parameters, value)                                                                         \
+    static inline result name parameters {                                                                                         \
+        return value;                                                                                                              \
     }
+
+#define EMULATOR_MIN_MAX(R, A, B)                                                                                                  \
+    EMULATOR_FUNCTION(R, min, (A a, B b), (R)a < (R)b ? (R)a : (R)b)                                                               \
+    EMULATOR_FUNCTION(R, max, (A a, B b), (R)a > (R)b ? (R)a : (R)b)
 EMULATOR_MIN_MAX(int, int, int)
 EMULATOR_MIN_MAX(unsigned, unsigned, unsigned)
 EMULATOR_MIN_MAX(unsigned, int, unsigned)
@@ -28,60 +29,29 @@ EMULATOR_MIN_MAX(unsigned long long, long long, unsigned long long)
 EMULATOR_MIN_MAX(unsigned long long, unsigned long long, long long)
 #undef EMULATOR_MIN_MAX
 /* Of floats they are fmin and fmax: a NaN loses. */
-static inline float min(float a, float b) {
-    return fminf(a, b);
-}
-static inline float max(float a, float b) {
-    return fmaxf(a, b);
-}
-static inline double min(double a, double b) {
-    return fmin(a, b);
-}
-static inline double max(double a, double b) {
-    return fmax(a, b);
-}
-
-static inline double rsqrt(double x) {
-    return 1 / sqrt(x);
-}
-static inline float rsqrtf(float x) {
-    return (float)(1 / sqrt((double)x));
-}
-static inline float rsqrt(float x) {
-    return rsqrtf(x);
-}
+EMULATOR_FUNCTION(float, min, (float a, float b), fminf(a, b))
+EMULATOR_FUNCTION(float, max, (float a, float b), fmaxf(a, b))
+EMULATOR_FUNCTION(double, min, (double a, double b), fmin(a, b))
+EMULATOR_FUNCTION(double, max, (double a, double b), fmax(a, b))
+EMULATOR_FUNCTION(double, rsqrt, (double x), 1 / sqrt(x))
+EMULATOR_FUNCTION(float, rsqrtf, (float x), (float)(1 / sqrt((double)x)))
+EMULATOR_FUNCTION(float, rsqrt, (float x), rsqrtf(x))
 static inline float __saturatef(float x) {
     return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f;
 }
 
 #define EMULATOR_ARITHMETIC(T, prefix, fma_name, sqrt_name)                                                                        \
-    static inline T __##prefix##add_rn(T a, T b) {                                                                                 \
-        return a + b;                                                                                                              \
-    }                                                                                                                              \
-    static inline T __##prefix##sub_rn(T a, T b) {                                                                                 \
-        return a - b;                                                                                                              \
-    }                                                                                                                              \
-    static inline T __##prefix##mul_rn(T a, T b) {                                                                                 \
-        return a * b;                                                                                                              \
-    }                                                                                                                              \
-    static inline T __##prefix##div_rn(T a, T b) {                                                                                 \
-        return a / b;                                                                                                              \
-    }                                                                                                                              \
-    static inline T __##prefix##sqrt_rn(T a) {                                                                                     \
-        return sqrt_name(a);                                                                                                       \
-    }                                                                                                                              \
-    static inline T __##prefix##rcp_rn(T a) {                                                                                      \
-        return 1 / a;                                                                                                              \
-    }                                                                                                                              \
-    static inline T __##fma_name##_rn(T a, T b, T c) {                                                                             \
-        return fma_name(a, b, c);                                                                                                  \
-    }
+    EMULATOR_FUNCTION(T, __##prefix##add_rn, (T a, T b), a + b)                                                                    \
+    EMULATOR_FUNCTION(T, __##prefix##sub_rn, (T a, T b), a - b)                                                                    \
+    EMULATOR_FUNCTION(T, __##prefix##mul_rn, (T a, T b), (a * b))                                                                  \
+    EMULATOR_FUNCTION(T, __##prefix##div_rn, (T a, T b), a / b)                                                                    \
+    EMULATOR_FUNCTION(T, __##prefix##sqrt_rn, (T a), sqrt_name(a))                                                                 \
+    EMULATOR_FUNCTION(T, __##prefix##rcp_rn, (T a), 1 / a)                                                                         \
+    EMULATOR_FUNCTION(T, __##fma_name##_rn, (T a, T b, T c), fma_name(a, b, c))
 EMULATOR_ARITHMETIC(double, d, fma, sqrt)
 EMULATOR_ARITHMETIC(float, f, fmaf, sqrtf)
 #undef EMULATOR_ARITHMETIC
-static inline float __fdividef(float a, float b) {
-    return a / b;
-}
+EMULATOR_FUNCTION(float, __fdividef, (float a, float b), a / b)
 /* glibc declares these names for itself, so they cannot be functions. */
 #define __expf(a) expf(a)
 #define __logf(a) logf(a)
@@ -93,64 +63,27 @@ template <typename To, typename From> static inline To emulator_reinterpret(From
     memcpy(&to, &from, sizeof to);
     return to;
 }
-static inline long long __double_as_longlong(double x) {
-    return emulator_reinterpret<long long>(x);
-}
-static inline double __longlong_as_double(long long x) {
-    return emulator_reinterpret<double>(x);
-}
-static inline int __float_as_int(float x) {
-    return emulator_reinterpret<int>(x);
-}
-static inline unsigned __float_as_uint(float x) {
-    return emulator_reinterpret<unsigned>(x);
-}
-static inline float __int_as_float(int x) {
-    return emulator_reinterpret<float>(x);
-}
-static inline float __uint_as_float(unsigned x) {
-    return emulator_reinterpret<float>(x);
-}
-static inline int __double2hiint(double x) {
-    return (int)(emulator_reinterpret<uint64_t>(x) >> 32);
-}
-static inline int __double2loint(double x) {
-    return (int)(uint32_t)emulator_reinterpret<uint64_t>(x);
-}
+EMULATOR_FUNCTION(long long, __double_as_longlong, (double x), emulator_reinterpret<long long>(x))
+EMULATOR_FUNCTION(double, __longlong_as_double, (long long x), emulator_reinterpret<double>(x))
+EMULATOR_FUNCTION(int, __float_as_int, (float x), emulator_reinterpret<int>(x))
+EMULATOR_FUNCTION(unsigned, __float_as_uint, (float x), emulator_reinterpret<unsigned>(x))
+EMULATOR_FUNCTION(float, __int_as_float, (int x), emulator_reinterpret<float>(x))
+EMULATOR_FUNCTION(float, __uint_as_float, (unsigned x), emulator_reinterpret<float>(x))
+EMULATOR_FUNCTION(int, __double2hiint, (double x), (int)(emulator_reinterpret<uint64_t>(x) >> 32))
+EMULATOR_FUNCTION(int, __double2loint, (double x), (int)(uint32_t)emulator_reinterpret<uint64_t>(x))
 static inline double __hiloint2double(int high, int low) {
     return emulator_reinterpret<double>((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
 }
-static inline int __double2int_rz(double x) {
-    return (int)x;
-}
-static inline int __double2int_rn(double x) {
-    return (int)rint(x);
-}
-static inline int __float2int_rz(float x) {
-    return (int)x;
-}
-static inline int __float2int_rn(float x) {
-    return (int)rintf(x);
-}
-
-static inline int __popc(unsigned x) {
-    return __builtin_popcount(x);
-}
-static inline int __popcll(unsigned long long x) {
-    return __builtin_popcountll(x);
-}
-static inline int __clz(int x) {
-    return x ? __builtin_clz((unsigned)x) : 32;
-}
-static inline int __clzll(long long x) {
-    return x ? __builtin_clzll((unsigned long long)x) : 64;
-}
-static inline int __ffs(int x) {
-    return __builtin_ffs(x);
-}
-static inline int __ffsll(long long x) {
-    return __builtin_ffsll(x);
-}
+EMULATOR_FUNCTION(int, __double2int_rz, (double x), (int)x)
+EMULATOR_FUNCTION(int, __double2int_rn, (double x), (int)rint(x))
+EMULATOR_FUNCTION(int, __float2int_rz, (float x), (int)x)
+EMULATOR_FUNCTION(int, __float2int_rn, (float x), (int)rintf(x))
+EMULATOR_FUNCTION(int, __popc, (unsigned x), __builtin_popcount(x))
+EMULATOR_FUNCTION(int, __popcll, (unsigned long long x), __builtin_popcountll(x))
+EMULATOR_FUNCTION(int, __clz, (int x), x ? __builtin_clz((unsigned)x) : 32)
+EMULATOR_FUNCTION(int, __clzll, (long long x), x ? __builtin_clzll((unsigned long long)x) : 64)
+EMULATOR_FUNCTION(int, __ffs, (int x), __builtin_ffs(x))
+EMULATOR_FUNCTION(int, __ffsll, (long long x), __builtin_ffsll(x))
 static inline unsigned __brev(unsigned x) {
     unsigned reversed = 0;
     for (int i = 0; i < 32; i++) reversed |= (x >> i & 1) << (31 - i);
@@ -177,12 +110,8 @@ static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shi
 static inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
     return (unsigned)(((uint64_t)high << 32 | low) >> (shift < 32 ? shift : 32));
 }
-static inline int __mulhi(int a, int b) {
-    return (int)(((long long)a * b) >> 32);
-}
-static inline unsigned __umulhi(unsigned a, unsigned b) {
-    return (unsigned)(((unsigned long long)a * b) >> 32);
-}
+EMULATOR_FUNCTION(int, __mulhi, (int a, int b), (int)(((long long)a * b) >> 32))
+EMULATOR_FUNCTION(unsigned, __umulhi, (unsigned a, unsigned b), (unsigned)(((unsigned long long)a * b) >> 32))
 static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return (unsigned long long)(((unsigned __int128)a * b) >> 64);
 }

@@ -1,4 +1,4 @@
-/* cuda_sync.h - barriers, fences, warp operations, clocks. */
+/* cuda_sync.h - barriers, fences, warp operations, clocks, atomics. */
 #ifndef RUNGS_EMULATOR_CUDA_SYNC_H
 #define RUNGS_EMULATOR_CUDA_SYNC_H
 
@@ -39,9 +39,7 @@ static inline long long clock64() {
 static inline void __syncwarp(unsigned mask = 0xffffffffu, EmulatorSite site = emulator_here()) {
     emulator_warp(WARP_SYNC, mask, 0, 0, 32, site);
 }
-static inline unsigned __activemask() {
-    return emulator_active_mask();
-}
+EMULATOR_FUNCTION(unsigned, __activemask, (), emulator_active_mask())
 
 /* The values are bits to the engine. */
 template <typename T> static inline uint64_t emulator_bits(T value) {
@@ -56,21 +54,15 @@ template <typename T> static inline T emulator_value(uint64_t bits) {
     return value;
 }
 
-#define EMULATOR_SHUFFLE(T)                                                                                                        \
-    static inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32, EmulatorSite site = emulator_here()) {           \
-        return emulator_value<T>(emulator_warp(WARP_SHUFFLE, mask, emulator_bits(value), (unsigned)lane, (unsigned)width, site));  \
-    }                                                                                                                              \
-    static inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, EmulatorSite site = emulator_here()) {  \
-        return emulator_value<T>(emulator_warp(WARP_SHUFFLE_UP, mask, emulator_bits(value), delta, (unsigned)width, site));        \
-    }                                                                                                                              \
-    static inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32,                                       \
-                                     EmulatorSite site = emulator_here()) {                                                        \
-        return emulator_value<T>(emulator_warp(WARP_SHUFFLE_DOWN, mask, emulator_bits(value), delta, (unsigned)width, site));      \
-    }                                                                                                                              \
-    static inline T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32, EmulatorSite site = emulator_here()) {      \
-        return emulator_value<T>(                                                                                                  \
-            emulator_warp(WARP_SHUFFLE_XOR, mask, emulator_bits(value), (unsigned)lanes, (unsigned)width, site));                  \
+#define EMULATOR_SHUFFLE_AS(T, name, op, Operand)                                                                                  \
+    static inline T name(unsigned mask, T value, Operand operand, int width = 32, EmulatorSite site = emulator_here()) {           \
+        return emulator_value<T>(emulator_warp(op, mask, emulator_bits(value), (unsigned)operand, (unsigned)width, site));         \
     }
+#define EMULATOR_SHUFFLE(T)                                                                                                        \
+    EMULATOR_SHUFFLE_AS(T, __shfl_sync, WARP_SHUFFLE, int)                                                                         \
+    EMULATOR_SHUFFLE_AS(T, __shfl_up_sync, WARP_SHUFFLE_UP, unsigned)                                                              \
+    EMULATOR_SHUFFLE_AS(T, __shfl_down_sync, WARP_SHUFFLE_DOWN, unsigned)                                                          \
+    EMULATOR_SHUFFLE_AS(T, __shfl_xor_sync, WARP_SHUFFLE_XOR, int)
 EMULATOR_SHUFFLE(int)
 EMULATOR_SHUFFLE(unsigned)
 EMULATOR_SHUFFLE(long)
@@ -80,6 +72,7 @@ EMULATOR_SHUFFLE(unsigned long long)
 EMULATOR_SHUFFLE(float)
 EMULATOR_SHUFFLE(double)
 #undef EMULATOR_SHUFFLE
+#undef EMULATOR_SHUFFLE_AS
 
 static inline int __all_sync(unsigned mask, int predicate, EmulatorSite site = emulator_here()) {
     return (int)emulator_warp(WARP_ALL, mask, predicate != 0, 0, 32, site);
@@ -100,32 +93,84 @@ static inline unsigned __match_all_sync(unsigned mask, T value, int *predicate, 
     return lanes;
 }
 
-static inline unsigned __reduce_add_sync(unsigned mask, unsigned value, EmulatorSite site = emulator_here()) {
-    return (unsigned)emulator_warp(WARP_REDUCE_ADD, mask, value, 0, 32, site);
-}
-static inline int __reduce_add_sync(unsigned mask, int value, EmulatorSite site = emulator_here()) {
-    return (int)(unsigned)emulator_warp(WARP_REDUCE_ADD, mask, (unsigned)value, 0, 32, site);
-}
-static inline unsigned __reduce_min_sync(unsigned mask, unsigned value, EmulatorSite site = emulator_here()) {
-    return (unsigned)emulator_warp(WARP_REDUCE_MIN, mask, value, 0, 32, site);
-}
-static inline int __reduce_min_sync(unsigned mask, int value, EmulatorSite site = emulator_here()) {
-    return (int)(unsigned)emulator_warp(WARP_REDUCE_MIN_SIGNED, mask, (unsigned)value, 0, 32, site);
-}
-static inline unsigned __reduce_max_sync(unsigned mask, unsigned value, EmulatorSite site = emulator_here()) {
-    return (unsigned)emulator_warp(WARP_REDUCE_MAX, mask, value, 0, 32, site);
-}
-static inline int __reduce_max_sync(unsigned mask, int value, EmulatorSite site = emulator_here()) {
-    return (int)(unsigned)emulator_warp(WARP_REDUCE_MAX_SIGNED, mask, (unsigned)value, 0, 32, site);
-}
-static inline unsigned __reduce_and_sync(unsigned mask, unsigned value, EmulatorSite site = emulator_here()) {
-    return (unsigned)emulator_warp(WARP_REDUCE_AND, mask, value, 0, 32, site);
-}
-static inline unsigned __reduce_or_sync(unsigned mask, unsigned value, EmulatorSite site = emulator_here()) {
-    return (unsigned)emulator_warp(WARP_REDUCE_OR, mask, value, 0, 32, site);
-}
-static inline unsigned __reduce_xor_sync(unsigned mask, unsigned value, EmulatorSite site = emulator_here()) {
-    return (unsigned)emulator_warp(WARP_REDUCE_XOR, mask, value, 0, 32, site);
-}
+#define EMULATOR_REDUCE(T, name, op)                                                                                               \
+    static inline T name(unsigned mask, T value, EmulatorSite site = emulator_here()) {                                            \
+        return (T)(unsigned)emulator_warp(op, mask, (unsigned)value, 0, 32, site);                                                 \
+    }
+EMULATOR_REDUCE(unsigned, __reduce_add_sync, WARP_REDUCE_ADD)
+EMULATOR_REDUCE(int, __reduce_add_sync, WARP_REDUCE_ADD)
+EMULATOR_REDUCE(unsigned, __reduce_min_sync, WARP_REDUCE_MIN)
+EMULATOR_REDUCE(int, __reduce_min_sync, WARP_REDUCE_MIN_SIGNED)
+EMULATOR_REDUCE(unsigned, __reduce_max_sync, WARP_REDUCE_MAX)
+EMULATOR_REDUCE(int, __reduce_max_sync, WARP_REDUCE_MAX_SIGNED)
+EMULATOR_REDUCE(unsigned, __reduce_and_sync, WARP_REDUCE_AND)
+EMULATOR_REDUCE(unsigned, __reduce_or_sync, WARP_REDUCE_OR)
+EMULATOR_REDUCE(unsigned, __reduce_xor_sync, WARP_REDUCE_XOR)
+#undef EMULATOR_REDUCE
+
+/* The atomic functions, for the types that CUDA has them for. Each announces itself to the engine, which may run other threads
+ * first, and then is a plain operation: neither instrumentation nor preemption inside. */
+#define EMULATOR_INDIVISIBLE static inline __attribute__((noinline, no_sanitize("thread", "coverage", "undefined")))
+
+#define EMULATOR_ATOMIC_AS(name, T, result)                                                                                        \
+    EMULATOR_INDIVISIBLE T name(T *address, T value, EmulatorSite site = emulator_here()) {                                        \
+        emulator_atomic(address, sizeof(T), ACCESS_UPDATE, site);                                                                  \
+        const T old = *address;                                                                                                    \
+        *address = (result);                                                                                                       \
+        return old;                                                                                                                \
+    }
+/* Wider and narrower scopes are carried out alike: one operating-system thread runs all blocks. */
+#define EMULATOR_ATOMIC(name, T, result)                                                                                           \
+    EMULATOR_ATOMIC_AS(name, T, result)                                                                                            \
+    EMULATOR_ATOMIC_AS(name##_block, T, result)                                                                                    \
+    EMULATOR_ATOMIC_AS(name##_system, T, result)
+
+/* Signed sums wrap around on the device. */
+EMULATOR_ATOMIC(atomicAdd, int, (int)((unsigned)old + (unsigned)value))
+EMULATOR_ATOMIC(atomicAdd, unsigned, old + value)
+EMULATOR_ATOMIC(atomicAdd, unsigned long long, old + value)
+EMULATOR_ATOMIC(atomicAdd, float, old + value)
+EMULATOR_ATOMIC(atomicAdd, double, old + value)
+EMULATOR_ATOMIC(atomicSub, int, (int)((unsigned)old - (unsigned)value))
+EMULATOR_ATOMIC(atomicSub, unsigned, old - value)
+EMULATOR_ATOMIC(atomicInc, unsigned, old >= value ? 0 : old + 1)
+EMULATOR_ATOMIC(atomicDec, unsigned, old == 0 || old > value ? value : old - 1)
+EMULATOR_ATOMIC(atomicExch, int, value)
+EMULATOR_ATOMIC(atomicExch, unsigned, value)
+EMULATOR_ATOMIC(atomicExch, unsigned long long, value)
+EMULATOR_ATOMIC(atomicExch, float, value)
+
+#define EMULATOR_ATOMIC_ORDERED(T)                                                                                                 \
+    EMULATOR_ATOMIC(atomicMin, T, value < old ? value : old)                                                                       \
+    EMULATOR_ATOMIC(atomicMax, T, value > old ? value : old)                                                                       \
+    EMULATOR_ATOMIC(atomicAnd, T, (T)(old & value))                                                                                \
+    EMULATOR_ATOMIC(atomicOr, T, (T)(old | value))                                                                                 \
+    EMULATOR_ATOMIC(atomicXor, T, (T)(old ^ value))
+EMULATOR_ATOMIC_ORDERED(int)
+EMULATOR_ATOMIC_ORDERED(unsigned)
+EMULATOR_ATOMIC_ORDERED(long long)
+EMULATOR_ATOMIC_ORDERED(unsigned long long)
+
+#define EMULATOR_CAS_AS(name, T)                                                                                                   \
+    EMULATOR_INDIVISIBLE T name(T *address, T expected, T value, EmulatorSite site = emulator_here()) {                            \
+        emulator_atomic(address, sizeof(T), ACCESS_UPDATE, site);                                                                  \
+        const T old = *address;                                                                                                    \
+        if (old == expected) *address = value;                                                                                     \
+        return old;                                                                                                                \
+    }
+#define EMULATOR_CAS(T)                                                                                                            \
+    EMULATOR_CAS_AS(atomicCAS, T)                                                                                                  \
+    EMULATOR_CAS_AS(atomicCAS_block, T)                                                                                            \
+    EMULATOR_CAS_AS(atomicCAS_system, T)
+EMULATOR_CAS(int)
+EMULATOR_CAS(unsigned)
+EMULATOR_CAS(unsigned short)
+EMULATOR_CAS(unsigned long long)
+
+#undef EMULATOR_ATOMIC_AS
+#undef EMULATOR_ATOMIC
+#undef EMULATOR_ATOMIC_ORDERED
+#undef EMULATOR_CAS_AS
+#undef EMULATOR_CAS
 
 #endif

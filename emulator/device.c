@@ -1,12 +1,9 @@
 /* The emulator as a Device: memory from the arena, one stream on which everything is done at once. */
 #include "device/device.h"
 
-#include "emulator/arena.h"
-#include "emulator/bytes.h"
-#include "emulator/heap.h"
+#include "emulator/fault.h"
+#include "emulator/memory.h"
 #include "emulator/race.h"
-#include "emulator/signals.h"
-#include "emulator/stream.h"
 
 void *stream_given(void) {
     static char stream; /* its address is unlike any a variant could make up: not NULL, not cudaStreamPerThread */

@@ -1,11 +1,15 @@
 #include "emulator/fault.h"
-
+#include "emulator/memory.h"
 #include "emulator/race.h"
-#include "emulator/symbol.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 const char *fault_thread_text(const unsigned index[3], char text[PLACE_MAX]) {
@@ -138,4 +142,155 @@ void fault_hung(const void *pc) {
                  (unsigned long long)(engine.block_count - engine.blocks_started), (unsigned long long)engine.block_count);
     fault_at("livelock", (EmulatorSite){0}, pc, "no thread ended and no barrier was passed for %g CPU seconds;%s %s",
              emulator_settings.watchdog_seconds, hint, text);
+}
+
+/* To AddressSanitizer a variable's symbol covers its red zone too. */
+static size_t own_bytes(const unsigned char *begin, size_t bytes) {
+    const unsigned char *red_zone = sanitizer_first_forbidden(begin, bytes);
+    return red_zone ? (size_t)(red_zone - begin) : bytes;
+}
+
+/* The variable that holds the address, or else the nearest one below. */
+static bool describe_static(const unsigned char *address, char *text) {
+    enum { NEAR = 4096 };
+    char name[384];
+    size_t offset, bytes, distance = 0;
+    if (!shared_is_static(address)) return false;
+    while (distance < NEAR && !symbol_variable(address - distance, name, sizeof name, &offset, &bytes)) distance++;
+    if (distance == NEAR) {
+        snprintf(text, ADDRESS_TEXT_MAX, "an address between __shared__ variables");
+        return true;
+    }
+    offset += distance;
+    bytes = own_bytes(address - offset, bytes);
+    if (offset < bytes)
+        snprintf(text, ADDRESS_TEXT_MAX, "byte %zu of the __shared__ variable %s (%zu bytes)", offset, name, bytes);
+    else
+        snprintf(text, ADDRESS_TEXT_MAX, "%zu bytes past the end of the __shared__ variable %s (%zu bytes)", offset - bytes, name,
+                 bytes);
+    return true;
+}
+
+static bool describe_dynamic(const unsigned char *address, char *text) {
+    const Block *block = shared_dynamic_owner(address);
+    if (!block) return false;
+    const size_t bytes = engine.launch ? engine.launch->shared_bytes : 0;
+    if (!block->shared || !engine.current || block != engine.current->block) {
+        snprintf(text, ADDRESS_TEXT_MAX, "the dynamic shared memory of another block");
+        return true;
+    }
+    if (address < block->shared)
+        snprintf(text, ADDRESS_TEXT_MAX, "%zu bytes before the block's dynamic shared memory (%zu bytes)",
+                 (size_t)(block->shared - address), bytes);
+    else if (address < block->shared + bytes)
+        snprintf(text, ADDRESS_TEXT_MAX, "byte %zu of the block's dynamic shared memory (%zu bytes)",
+                 (size_t)(address - block->shared), bytes);
+    else
+        snprintf(text, ADDRESS_TEXT_MAX, "%zu bytes past the end of the block's dynamic shared memory (%zu bytes)",
+                 (size_t)(address - block->shared) - bytes, bytes);
+    return true;
+}
+
+const char *address_describe(const void *address, char text[ADDRESS_TEXT_MAX]) {
+    if (describe_dynamic(address, text) || describe_static(address, text) || arena_describe(address, text, ADDRESS_TEXT_MAX))
+        return text;
+    snprintf(text, ADDRESS_TEXT_MAX, "address %p, which is not device memory", address);
+    return text;
+}
+
+/* Places: code is named by its distance from this file's own code, sites by their index in a small table; the top bit tells which.
+ */
+
+enum { SITES_MAX = 1024 };
+static const uint32_t IS_SITE = UINT32_C(1) << 31, MIDDLE = UINT32_C(1) << 30;
+static EmulatorSite sites[SITES_MAX];
+static uint32_t site_count;
+
+static uintptr_t origin(void) {
+    return (uintptr_t)&place_of_code;
+}
+
+uint32_t place_of_code(const void *pc) {
+    return (uint32_t)((uintptr_t)pc - origin() + MIDDLE) & ~IS_SITE;
+}
+
+uint32_t place_of_site(EmulatorSite site) {
+    for (uint32_t i = 0; i < site_count; i++)
+        if (sites[i].file == site.file && sites[i].line == site.line) return IS_SITE | i;
+    if (site_count < SITES_MAX) sites[site_count++] = site;
+    return IS_SITE | (site_count - 1);
+}
+
+const char *place_text(uint32_t place, char *text, size_t size) {
+    if (place & IS_SITE) return fault_site_text(sites[place & ~IS_SITE], text, size);
+    return symbol_line((const void *)(origin() + place - MIDDLE), text, size);
+}
+
+static struct sigaction previous_segv, previous_bus;
+static timer_t watchdog;
+static bool installed;
+static uint64_t progress_seen;
+
+static const void *interrupted_at(const void *context) {
+#if defined(__x86_64__)
+    /* One more: everywhere else code addresses are return addresses. */
+    return (const void *)(((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] + 1);
+#else
+    (void)context;
+    return NULL;
+#endif
+}
+
+static void on_bad_access(int number, siginfo_t *info, void *context) {
+    const void *pc = interrupted_at(context);
+    char what[ADDRESS_TEXT_MAX];
+    if (engine.current) {
+        if (stack_guard_hit(info->si_addr))
+            fault_at("stack overflow", (EmulatorSite){0}, pc, "a thread used more than its stack: recursion or a huge local array");
+        fault_at("out of bounds", (EmulatorSite){0}, pc, "access to %s", address_describe(info->si_addr, what));
+    }
+    if (arena_contains(info->si_addr))
+        fault_at("device memory touched by host code", (EmulatorSite){0}, pc, "access to %s outside a kernel; use cudaMemcpyAsync",
+                 address_describe(info->si_addr, what));
+    /* Not ours: as if we had never been here. */
+    sigaction(number, number == SIGSEGV ? &previous_segv : &previous_bus, NULL);
+}
+
+static void on_watchdog(int number, siginfo_t *info, void *context) {
+    (void)number;
+    (void)info;
+    if (!engine.launch) return;
+    const Fiber *self = engine.current;
+    if (engine.progress == progress_seen) fault_hung(self && self->preempted_at ? self->preempted_at : interrupted_at(context));
+    progress_seen = engine.progress;
+}
+
+void signals_install(void) {
+    enum { ALTERNATE_BYTES = 256 * 1024 };
+    if (installed) return;
+    installed = true;
+    stack_t alternate = {.ss_sp = malloc(ALTERNATE_BYTES), .ss_size = ALTERNATE_BYTES};
+    if (!alternate.ss_sp || sigaltstack(&alternate, NULL) != 0) fault_internal("no stack for signals");
+    struct sigaction action = {.sa_sigaction = on_bad_access, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigaction(SIGSEGV, &action, &previous_segv);
+    sigaction(SIGBUS, &action, &previous_bus);
+    action = (struct sigaction){.sa_sigaction = on_watchdog, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigaction(SIGRTMIN + 1, &action, NULL);
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + 1};
+    if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &watchdog) != 0) fault_internal("no timer for the watchdog");
+}
+
+static void set_timer(double seconds) {
+    const struct timespec period = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    const struct itimerspec setting = {.it_interval = period, .it_value = period};
+    timer_settime(watchdog, 0, &setting, NULL);
+}
+
+void watchdog_start(void) {
+    progress_seen = engine.progress;
+    set_timer(emulator_settings.watchdog_seconds);
+}
+
+void watchdog_stop(void) {
+    set_timer(0);
 }

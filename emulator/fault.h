@@ -1,4 +1,5 @@
-/* fault.h - the end of a worker that ran into a bug: one paragraph on stderr and exit code 86. */
+/* fault.h - the end of a worker that ran into a bug: one paragraph on stderr and exit code 86; what it calls addresses and places.
+ */
 #ifndef RUNGS_EMULATOR_FAULT_H
 #define RUNGS_EMULATOR_FAULT_H
 
@@ -21,5 +22,35 @@ void fault_internal(const char *what) __attribute__((noreturn));
 enum { PLACE_MAX = 96 };
 const char *fault_thread_text(const unsigned index[3], char text[PLACE_MAX]);
 const char *fault_site_text(EmulatorSite site, char *text, size_t size);
+
+/* What an address means to the author of a kernel: "byte 8 past the end of the block's dynamic shared memory (4096 bytes)". */
+enum { ADDRESS_TEXT_MAX = 640 };
+const char *address_describe(const void *address, char text[ADDRESS_TEXT_MAX]);
+
+/* A place in the source as 32 bits, so that every remembered access can have one. */
+uint32_t place_of_code(const void *pc);
+uint32_t place_of_site(EmulatorSite site);
+const char *place_text(uint32_t place, char *text, size_t size);
+
+/* Memory faults turned into messages, and the watchdog over launches that make no progress.
+ *
+ * The first: once per process; later calls do nothing. After the sanitizers' runtimes have started, whose handlers it outranks. */
+void signals_install(void);
+void watchdog_start(void);
+void watchdog_stop(void);
+
+/* symbol.c: names for addresses of this program and the module that it loaded, for reports. Slow: only called when something went
+ * wrong. */
+/* "kernel.cu:12" for the instruction before a code address, as return addresses are; the emulator's own frames are skipped. "?" if
+ * unknown. */
+const char *symbol_line(const void *pc, char *text, size_t size);
+/* The function at or around a code address, demangled. */
+const char *symbol_function(const void *pc, char *text, size_t size);
+/* The variable that holds a data address, demangled, and its bytes; false if there is none. */
+bool symbol_variable(const void *address, char *text, size_t size, size_t *offset, size_t *bytes);
+/* The bytes from the first to the last of the loaded file that this is an address of; false if it is of none. */
+bool symbol_image(const void *inside, const unsigned char **begin, size_t *bytes);
+/* Where a section lies in memory, of the file that `beside` is an address of; false if it has none of that name. */
+bool symbol_section(const void *beside, const char *name, unsigned char **begin, size_t *bytes);
 
 #endif

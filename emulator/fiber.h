@@ -6,9 +6,39 @@
 #ifndef RUNGS_EMULATOR_FIBER_H
 #define RUNGS_EMULATOR_FIBER_H
 
-#include "emulator/context.h"
 #include "emulator/engine.h"
-#include "emulator/settings.h"
+
+/* How a run is scheduled; together with the program's input it decides everything, so a failure can be replayed. */
+typedef enum EmulatorOrder { ORDER_SEQUENTIAL, ORDER_REVERSE, ORDER_RANDOM } EmulatorOrder;
+
+enum { RESIDENT_MAX = 16 };
+
+typedef struct EmulatorSettings {
+    uint64_t seed;           /* RUNGS_EMULATOR_SEED */
+    EmulatorOrder order;     /* RUNGS_EMULATOR_ORDER=sequential|reverse|random */
+    int resident_blocks;     /* RUNGS_EMULATOR_BLOCKS: how many blocks run at once */
+    double watchdog_seconds; /* RUNGS_EMULATOR_WATCHDOG: CPU seconds without progress until a launch counts as hung */
+    bool uninitialised;      /* RUNGS_EMULATOR_INIT=0 switches the report of uninitialised reads off (race builds) */
+} EmulatorSettings;
+
+extern EmulatorSettings emulator_settings;
+
+/* From the environment. STATUS_INVALID names the variable, its text and what is allowed. */
+Status settings_read(void);
+/* The variables that bring this run back: "RUNGS_EMULATOR_SEED=7 ...". */
+const char *settings_replay(void);
+
+/* A stack that can be switched to: the only machine-dependent part of the emulator. */
+#ifdef __x86_64__
+typedef struct Context {
+    void *stack_pointer; /* everything else that a call preserves lies on the stack */
+} Context;
+#else
+#include <ucontext.h>
+typedef struct Context {
+    ucontext_t machine;
+} Context;
+#endif
 
 enum { WARP_LANES = 32, BLOCK_THREADS_MAX = 1024, READY_WORDS = BLOCK_THREADS_MAX / 64 };
 
@@ -83,20 +113,18 @@ uint32_t engine_random(uint32_t below);
  * wake those who waited for this one, the fiber itself included. */
 void schedule_wait(FiberState state, EmulatorSite site, void (*check)(Fiber *self));
 void schedule_wake(Fiber *fiber);
-void schedule_yield(void);                 /* stays ready; somebody else's turn */
 void schedule_preempt(const void *pc);     /* countdown is over: yield and start a new one */
 void schedule_restart_order(Block *block); /* begin again with the first in order */
-void schedule_run(void);                   /* from the launcher: until every block is done */
 
-/* block.c */
-void block_start(Block *block, int slot, uint64_t linear);
-void block_finish(Block *block);
-
-/* barrier.c, warp.c: a thread has ended, which may release those who waited for it. */
-void barrier_thread_ended(Fiber *fiber);
+/* sync.c: a thread has ended, which may release those who waited for it. */
+void barrier_check(Fiber *fiber);
 void warp_thread_ended(Fiber *fiber);
 
-/* stacks.c */
+/* fiber.c */
+/* Makes a context that calls `enter` on the given stack when first switched to. `enter` never returns. */
+void context_make(Context *context, void *stack, size_t bytes, void (*enter)(void));
+/* Saves the running context in `from` and goes on with `to`. */
+void context_switch(Context *from, Context *to);
 Stack stack_take(void);
 void stack_give(Stack stack);
 bool stack_guard_hit(const void *address);

@@ -1,5 +1,4 @@
 /* What -fsanitize=thread makes of a kernel's accesses: calls of these. ThreadSanitizer's own runtime is not linked. */
-#include "emulator/fiber.h"
 #include "emulator/race.h"
 
 #include <string.h>

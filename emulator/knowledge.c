@@ -1,4 +1,4 @@
-#include "emulator/knowledge.h"
+#include "emulator/race.h"
 
 #include "emulator/fault.h"
 

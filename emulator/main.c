@@ -1,6 +1,5 @@
 /* main.c - a worker whose CUDA device is the emulator. Settings come from the environment: see docs/EMULATOR.md. */
 #include "emulator/fault.h"
-#include "emulator/settings.h"
 #include "worker/worker.h"
 
 #include <stdio.h>

@@ -1,17 +1,10 @@
-/* The rules of race.h, on the clocks of knowledge.h and the memory of shadow.h. */
+/* The rules of race.h, on the clocks of knowledge.c and the memory of shadow.c. */
 #include "emulator/race.h"
 
-#include "emulator/address.h"
-#include "emulator/arena.h"
 #include "emulator/fault.h"
-#include "emulator/knowledge.h"
-#include "emulator/place.h"
-#include "emulator/shadow.h"
-#include "emulator/shared.h"
-#include "emulator/symbol.h"
-#include "emulator/syncvar.h"
-#include "emulator/unwritten.h"
+#include "emulator/memory.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Defined by hooks.c, which is linked exactly if the kernels are instrumented. */
@@ -42,6 +35,37 @@ static void thread_clear(RaceThread *thread) {
     }
 }
 
+/* Reads of bytes that were never written. Noted when they happen, the first one alone, and reported only when the block (for shared
+ * memory) or the kernel has ended: by then, if the writer was merely late, the write has shown itself as a data race, which is the
+ * better report. */
+static struct {
+    bool noted, in_shared;
+    uint64_t block;
+    char text[ADDRESS_TEXT_MAX + 768];
+} unwritten;
+
+static void unwritten_note(const void *address, size_t bytes, const void *pc, EmulatorSite site) {
+    if (unwritten.noted || !emulator_settings.uninitialised) return;
+    char what[ADDRESS_TEXT_MAX], where[512], thread[PLACE_MAX], block[PLACE_MAX];
+    const Fiber *self = engine.current;
+    unwritten.noted = true;
+    unwritten.in_shared = !arena_contains(address);
+    unwritten.block = self->block->linear;
+    snprintf(unwritten.text, sizeof unwritten.text,
+             "thread %s of block %s read %zu bytes at %s that were not all written before, at %s",
+             fault_thread_text(self->index, thread), fault_thread_text(self->block->index, block), bytes,
+             address_describe(address, what),
+             site.file ? fault_site_text(site, where, sizeof where) : symbol_line(pc, where, sizeof where));
+}
+
+/* A block is about to end, or (NULL) the kernel has: fault if a read is noted that it could have explained. */
+static void unwritten_report(const Block *ending) {
+    if (!unwritten.noted || (ending && (!unwritten.in_shared || unwritten.block != ending->linear))) return;
+    unwritten.noted = false;
+    engine.current = NULL; /* the last thread that ended is not the cause */
+    fault_at("uninitialised read", (EmulatorSite){0}, NULL, "%s", unwritten.text);
+}
+
 void race_launch_start(void) {
     if (!enabled()) return;
     knowledge_set_threads(engine.block_threads);
@@ -67,49 +91,37 @@ void race_block_finish(Block *block) {
     for (unsigned i = 0; i < block->threads; i++) thread_clear(&race_threads[block->slot][i]);
 }
 
-/* Everybody knows what everybody knew and did. Threads that have ended count as having arrived. */
-void race_block_barrier(Block *block) {
-    if (!enabled()) return;
-    RaceThread *threads = race_threads[block->slot];
+/* Of `count` threads from `first` on, those of a mask (NULL: all) know what they knew and did. */
+static void meet(Block *block, unsigned first, unsigned count, const unsigned *lanes) {
+    RaceThread *threads = &race_threads[block->slot][first];
     uint32_t clocks[BLOCK_THREADS_MAX];
     Knowledge *all = NULL;
     const Knowledge *last = NULL;
-    for (unsigned i = 0; i < block->threads; i++) {
+    memset(clocks, 0, count * sizeof *clocks);
+    for (unsigned i = 0; i < count; i++) {
+        if (lanes && !(*lanes >> i & 1)) continue;
         knowledge_join(&threads[i].known, threads[i].pending[SCOPE_BLOCK]);
         knowledge_drop(&threads[i].pending[SCOPE_BLOCK]);
         if (threads[i].known != last) knowledge_join(&all, threads[i].known);
         last = threads[i].known;
         clocks[i] = threads[i].clock++;
     }
-    knowledge_learn(&all, (uint32_t)block->linear, 0, block->threads, clocks);
-    for (unsigned i = 0; i < block->threads; i++) {
+    knowledge_learn(&all, (uint32_t)block->linear, first, count, clocks);
+    for (unsigned i = 0; i < count; i++) {
+        if (lanes && !(*lanes >> i & 1)) continue;
         knowledge_drop(&threads[i].known);
         threads[i].known = knowledge_share(all);
     }
     knowledge_drop(&all);
 }
 
+/* Threads that have ended count as having arrived. */
+void race_block_barrier(Block *block) {
+    if (enabled()) meet(block, 0, block->threads, NULL);
+}
+
 void race_warp_sync(Block *block, unsigned first_thread, unsigned lanes) {
-    if (!enabled()) return;
-    RaceThread *threads = &race_threads[block->slot][first_thread];
-    uint32_t clocks[WARP_LANES] = {0};
-    unsigned count = 0;
-    Knowledge *all = NULL;
-    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
-        if (!(lanes >> lane & 1)) continue;
-        knowledge_join(&threads[lane].known, threads[lane].pending[SCOPE_BLOCK]);
-        knowledge_drop(&threads[lane].pending[SCOPE_BLOCK]);
-        knowledge_join(&all, threads[lane].known);
-        clocks[lane] = threads[lane].clock++;
-        count = lane + 1;
-    }
-    knowledge_learn(&all, (uint32_t)block->linear, first_thread, count, clocks);
-    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
-        if (!(lanes >> lane & 1)) continue;
-        knowledge_drop(&threads[lane].known);
-        threads[lane].known = knowledge_share(all);
-    }
-    knowledge_drop(&all);
+    if (enabled()) meet(block, first_thread, WARP_LANES - (unsigned)__builtin_clz(lanes), &lanes);
 }
 
 /* A fence is both halves of a handshake: it makes known what earlier atomic reads brought, and later atomic writes carry what is
@@ -149,7 +161,7 @@ static void report(const Access *mine, const Access *other, const void *address,
     const unsigned block[3] = {other->block % grid[0], other->block / grid[0] % grid[1], other->block / grid[0] / grid[1]};
     const bool same_block = other->block == engine.current->block->linear;
     const bool same_warp = same_block && other->thread / WARP_LANES == engine.current->thread / WARP_LANES;
-    unwritten_forget(); /* reading too early is what a race may look like */
+    unwritten.noted = false; /* reading too early is what a race may look like */
     fault_at("data race", site, pc,
              "this thread %s %zu bytes at %s, which thread %s of block %s %s at %s, and nothing orders the two (%s)",
              verb(mine->flags), bytes, address_describe(address, what), fault_thread_text(thread, thread_text),
@@ -294,5 +306,5 @@ void race_host_allocated(const void *address, size_t bytes) {
 }
 
 const char *race_pending_note(void) {
-    return unwritten_pending();
+    return unwritten.noted ? unwritten.text : NULL;
 }

@@ -27,4 +27,65 @@ void race_host_allocated(const void *address, size_t bytes);
 /* An uninitialised read that is not reported yet, in words; NULL if there is none. */
 const char *race_pending_note(void);
 
+/* knowledge.c: vector clocks: up to which point of every other thread's life are its accesses known to have happened?
+ *
+ * A thread's life is counted in clocks; each synchronisation that publishes what it did ends one. Threads synchronise by whole
+ * blocks most of the time, so knowledge is kept per block as a shared, counted vector and only what differs is copied. Values never
+ * change once made; each function that returns one returns a reference to be dropped.
+ */
+/* NULL: nothing is known. */
+typedef struct Knowledge Knowledge;
+
+/* Threads of a block in this launch: the length of the vectors. */
+void knowledge_set_threads(unsigned threads);
+
+Knowledge *knowledge_share(Knowledge *self);
+void knowledge_drop(Knowledge **self);
+/* Of thread `thread` of block `block`: are its accesses up to `clock` known? */
+bool knowledge_has(const Knowledge *self, uint32_t block, unsigned thread, uint32_t clock);
+/* self = self and other. */
+void knowledge_join(Knowledge **self, Knowledge *other);
+/* self = self and the clocks of these threads of one block; clocks[i] is that of thread first + i, 0 for those left out. */
+void knowledge_learn(Knowledge **self, uint32_t block, unsigned first, unsigned count, const uint32_t *clocks);
+
+/* shadow.c: what the race detector remembers about memory: for each aligned word of eight bytes its last accesses and which of its
+ * bytes were ever written. Device memory, and the shared memory of each resident block, have shadows; stacks and host memory do
+ * not.
+ */
+enum { WORD_BYTES = 8, WORD_ACCESSES = 8 };
+
+enum { ACCESS_WRITES = 1, ACCESS_ATOMIC = 2 };
+
+typedef struct Access {
+    uint32_t block; /* linear */
+    uint16_t thread;
+    uint8_t bytes; /* mask within the word; 0: an unused place */
+    uint8_t flags;
+    uint32_t clock;
+    uint32_t place; /* in the source: place_note() */
+} Access;
+
+typedef struct ShadowWord {
+    Access accesses[WORD_ACCESSES];
+} ShadowWord;
+
+/* The shadow of the word that holds `address`, and its written bytes; false if the address has no shadow. */
+bool shadow_find(const void *address, ShadowWord **word, unsigned char **written);
+void shadow_set_written(const void *address, size_t bytes, bool is_written);
+/* Fresh shared memory for a block; forget all accesses to device memory. */
+void shadow_block_start(Block *block);
+void shadow_launch_start(void);
+void shadow_launch_finish(void);
+
+/* What atomic and volatile writes carry to those who read them: one record for each such address. */
+typedef struct SyncVar {
+    uintptr_t key;         /* address, and for shared memory the block; 0: an unused place */
+    uint32_t block;        /* who wrote last: what it carries at block scope is for that block alone */
+    Knowledge *carried[2]; /* by EmulatorScope */
+} SyncVar;
+
+/* NULL if there is none and `make` is false. */
+SyncVar *syncvar_at(const void *address, bool make);
+void syncvar_forget_all(void);
+
 #endif

@@ -1,12 +1,7 @@
 /* The CUDA runtime functions that variants use, on the emulator: real prototypes, synchronous. A function that is not here does not
  * link, and then the variant should say so in .not_emulated or get it added here. */
-#include "emulator/arena.h"
-#include "emulator/bytes.h"
-#include "emulator/fiber.h"
-#include "emulator/heap.h"
+#include "emulator/memory.h"
 #include "emulator/race.h"
-#include "emulator/shared.h"
-#include "emulator/stream.h"
 
 #include <cuda_runtime_api.h>
 
@@ -31,51 +26,40 @@ cudaError_t cudaPeekAtLastError(void) {
     return last_error;
 }
 
+static const struct {
+    cudaError_t error;
+    const char *name, *text;
+} ERRORS[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "not the stream that the variant was given"},
+    {cudaErrorUnsupportedLimit, "cudaErrorUnsupportedLimit", "limit is not supported"},
+    {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
+};
+enum { ERROR_COUNT = sizeof ERRORS / sizeof *ERRORS };
+
+static int index_of(cudaError_t error) {
+    int i = 0;
+    while (i < ERROR_COUNT - 1 && ERRORS[i].error != error) i++;
+    return i;
+}
+
 const char *cudaGetErrorName(cudaError_t error) {
-    switch (error) {
-    case cudaSuccess:
-        return "cudaSuccess";
-    case cudaErrorInvalidValue:
-        return "cudaErrorInvalidValue";
-    case cudaErrorMemoryAllocation:
-        return "cudaErrorMemoryAllocation";
-    case cudaErrorInvalidResourceHandle:
-        return "cudaErrorInvalidResourceHandle";
-    case cudaErrorUnsupportedLimit:
-        return "cudaErrorUnsupportedLimit";
-    default:
-        return "cudaErrorUnknown";
-    }
+    return ERRORS[index_of(error)].name;
 }
 
 const char *cudaGetErrorString(cudaError_t error) {
-    switch (error) {
-    case cudaSuccess:
-        return "no error";
-    case cudaErrorInvalidValue:
-        return "invalid argument";
-    case cudaErrorMemoryAllocation:
-        return "out of memory";
-    case cudaErrorInvalidResourceHandle:
-        return "not the stream that the variant was given";
-    case cudaErrorUnsupportedLimit:
-        return "limit is not supported";
-    default:
-        return "unknown error";
-    }
-}
-
-static void set(void *device, int value, size_t bytes) {
-    arena_open();
-    bytes_fill(device, (unsigned char)value, bytes);
-    arena_close();
-    race_host_wrote(device, bytes);
+    return ERRORS[index_of(error)].text;
 }
 
 cudaError_t cudaMemsetAsync(void *device, int value, size_t bytes, cudaStream_t stream) {
     if (stream_check(stream, "cudaMemsetAsync") != STATUS_OK) return fail(cudaErrorInvalidResourceHandle);
     if (bytes && !arena_valid(device, bytes)) return fail(cudaErrorInvalidValue);
-    set(device, value, bytes);
+    arena_open();
+    bytes_fill(device, (unsigned char)value, bytes);
+    arena_close();
+    race_host_wrote(device, bytes);
     return cudaSuccess;
 }
 
@@ -149,51 +133,31 @@ cudaError_t cudaGetDevice(int *device) {
 /* The smallest device: persistent grids sized by it stay small too. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device) {
     if (device != 0) return fail(cudaErrorInvalidValue);
-    switch (attribute) {
-    case cudaDevAttrMultiProcessorCount:
-        *value = 1;
-        break;
-    case cudaDevAttrMaxThreadsPerBlock:
-        *value = BLOCK_THREADS_MAX;
-        break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-        *value = 2048;
-        break;
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-        *value = 48 * 1024;
-        break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-        *value = SHARED_MAX_BYTES;
-        break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-        *value = 228 * 1024;
-        break;
-    case cudaDevAttrMaxRegistersPerMultiprocessor:
-        *value = 65536;
-        break;
-    case cudaDevAttrWarpSize:
-        *value = WARP_LANES;
-        break;
-    case cudaDevAttrComputeCapabilityMajor:
-        *value = 9;
-        break;
-    case cudaDevAttrComputeCapabilityMinor:
-        *value = 0;
-        break;
-    case cudaDevAttrL2CacheSize:
-        *value = 50 << 20;
-        break;
-    case cudaDevAttrMaxGridDimX:
-        *value = 2147483647;
-        break;
-    case cudaDevAttrMaxGridDimY:
-    case cudaDevAttrMaxGridDimZ:
-        *value = 65535;
-        break;
-    default:
-        return fail(cudaErrorInvalidValue);
+    static const struct {
+        enum cudaDeviceAttr attribute;
+        int value;
+    } ATTRIBUTES[] = {
+        {cudaDevAttrMultiProcessorCount, 1},
+        {cudaDevAttrMaxThreadsPerBlock, BLOCK_THREADS_MAX},
+        {cudaDevAttrMaxThreadsPerMultiProcessor, 2048},
+        {cudaDevAttrMaxSharedMemoryPerBlock, 48 * 1024},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin, SHARED_MAX_BYTES},
+        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, 228 * 1024},
+        {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
+        {cudaDevAttrWarpSize, WARP_LANES},
+        {cudaDevAttrComputeCapabilityMajor, 9},
+        {cudaDevAttrComputeCapabilityMinor, 0},
+        {cudaDevAttrL2CacheSize, 50 << 20},
+        {cudaDevAttrMaxGridDimX, 2147483647},
+        {cudaDevAttrMaxGridDimY, 65535},
+        {cudaDevAttrMaxGridDimZ, 65535},
+    };
+    for (size_t i = 0; i < sizeof ATTRIBUTES / sizeof *ATTRIBUTES; i++) {
+        if (ATTRIBUTES[i].attribute != attribute) continue;
+        *value = ATTRIBUTES[i].value;
+        return cudaSuccess;
     }
-    return cudaSuccess;
+    return fail(cudaErrorInvalidValue);
 }
 
 /* As many blocks as are resident here, so that a grid sized by it can wait for all of its blocks. */

@@ -1,6 +1,5 @@
-#include "emulator/sanitizer.h"
+#include "emulator/memory.h"
 
-#include "emulator/address.h"
 #include "emulator/fault.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* Who runs next. Sequential order lets a thread run until it waits; reverse order the same from the last thread; random order
  * preempts at random places. Every order preempts sooner or later, so that a thread that spins on another's flag sees it raised. */
-#include "emulator/fault.h"
-#include "emulator/fiber.h"
-#include "emulator/sanitizer.h"
-#include "emulator/shared.h"
-
+#include "base/launches.h"
 #include "base/rng.h"
+#include "emulator/fault.h"
+#include "emulator/memory.h"
+#include "emulator/race.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 Engine engine;
@@ -26,6 +26,58 @@ uint32_t engine_random(uint32_t below) {
 
 static void restart_countdown(void) {
     emulator_countdown = emulator_settings.order == ORDER_RANDOM ? 1 + (int)engine_random(RANDOM_STEPS) : ORDERED_STEPS;
+}
+
+/* A block's life in its slot: fresh fibers in a fresh order, fresh shared memory. */
+
+static void set_order(Block *block) {
+    const unsigned n = block->threads;
+    for (unsigned i = 0; i < n; i++)
+        block->thread_of_rank[i] = (unsigned short)(emulator_settings.order == ORDER_REVERSE ? n - 1 - i : i);
+    if (emulator_settings.order != ORDER_RANDOM) return;
+    for (unsigned i = n; i > 1; i--) {
+        const unsigned j = engine_random(i);
+        const unsigned short swapped = block->thread_of_rank[i - 1];
+        block->thread_of_rank[i - 1] = block->thread_of_rank[j];
+        block->thread_of_rank[j] = swapped;
+    }
+}
+
+static void block_start(Block *block, int slot, uint64_t linear) {
+    const EmulatorLaunch *launch = engine.launch;
+    Fiber *fibers = block->fibers ? block->fibers : calloc(BLOCK_THREADS_MAX, sizeof *fibers);
+    if (!fibers) fault_internal("no memory for a block's threads");
+    unsigned char *statics = block->statics;
+    *block = (Block){.resident = true,
+                     .slot = slot,
+                     .linear = linear,
+                     .threads = engine.block_threads,
+                     .live = engine.block_threads,
+                     .fibers = fibers,
+                     .statics = statics};
+    block->index[0] = (unsigned)(linear % launch->grid[0]);
+    block->index[1] = (unsigned)(linear / launch->grid[0] % launch->grid[1]);
+    block->index[2] = (unsigned)(linear / launch->grid[0] / launch->grid[1]);
+    set_order(block);
+    for (unsigned rank = 0; rank < block->threads; rank++) {
+        const unsigned thread = block->thread_of_rank[rank];
+        Fiber *fiber = &block->fibers[thread];
+        *fiber = (Fiber){.block = block, .thread = thread, .rank = rank, .state = FIBER_READY};
+        fiber->index[0] = thread % launch->block[0];
+        fiber->index[1] = thread / launch->block[0] % launch->block[1];
+        fiber->index[2] = thread / launch->block[0] / launch->block[1];
+        block->ready[rank / 64] |= UINT64_C(1) << (rank % 64);
+    }
+    block->ready_count = block->threads;
+    shared_block_start(block);
+    race_block_start(block);
+}
+
+static void block_finish(Block *block) {
+    race_block_finish(block);
+    shared_block_finish(block);
+    block->resident = false;
+    if (engine.current_block == block) engine.current_block = NULL;
 }
 
 static void mark(Fiber *fiber, bool ready) {
@@ -116,7 +168,7 @@ static void fiber_end(Fiber *self) {
     engine.progress++;
     engine.dying = self->stack;
     warp_thread_ended(self);
-    barrier_thread_ended(self);
+    barrier_check(self);
     if (block->live == 0) {
         block_finish(block);
         if (engine.blocks_started < engine.block_count)
@@ -137,7 +189,7 @@ static void fiber_enter(void) {
     fault_internal("a thread that had ended was resumed");
 }
 
-void schedule_yield(void) {
+static void schedule_yield(void) {
     Fiber *self = engine.current, *next = choose_fiber();
     restart_countdown();
     if (next != self) switch_to(next, &self->context, &self->sanitizer_stack);
@@ -187,7 +239,7 @@ uint64_t emulator_clock(void) {
     return ticks += 32;
 }
 
-void schedule_run(void) {
+static void schedule_run(void) {
     const EmulatorLaunch *launch = engine.launch;
     memcpy(&blockDim, launch->block, sizeof blockDim);
     memcpy(&gridDim, launch->grid, sizeof gridDim);
@@ -196,4 +248,73 @@ void schedule_run(void) {
     restart_countdown();
     switch_to(choose_fiber(), &engine.launcher, &launcher_sanitizer_stack);
     emulator_countdown = COUNTDOWN_NEVER;
+}
+
+/* A launch: the limits of the hardware, the order of the blocks, the run. */
+
+/* Compute capability 7.5 and later, but for the shared memory, which is 9.0's. */
+static const uint64_t GRID_MAX[3] = {2147483647, 65535, 65535}, BLOCK_MAX[3] = {1024, 1024, 64};
+static const uint64_t BLOCKS_MAX = UINT64_C(1) << 26; /* not CUDA's limit: what is worth running on one core */
+
+static Status check_shape(const EmulatorLaunch *launch) {
+    for (int d = 0; d < 3; d++) {
+        if (launch->grid[d] == 0 || launch->grid[d] > GRID_MAX[d])
+            return status_fail(STATUS_DEVICE, "launch: grid (%u,%u,%u): dimension %d must be from 1 to %llu", launch->grid[0],
+                               launch->grid[1], launch->grid[2], d, (unsigned long long)GRID_MAX[d]);
+        if (launch->block[d] == 0 || launch->block[d] > BLOCK_MAX[d])
+            return status_fail(STATUS_DEVICE, "launch: block (%u,%u,%u): dimension %d must be from 1 to %llu", launch->block[0],
+                               launch->block[1], launch->block[2], d, (unsigned long long)BLOCK_MAX[d]);
+    }
+    const uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    if (threads > BLOCK_THREADS_MAX)
+        return status_fail(STATUS_DEVICE, "launch: block (%u,%u,%u) has %llu threads; at most %d", launch->block[0],
+                           launch->block[1], launch->block[2], (unsigned long long)threads, BLOCK_THREADS_MAX);
+    if (launch->shared_bytes > SHARED_MAX_BYTES)
+        return status_fail(STATUS_DEVICE, "launch: %zu bytes of dynamic shared memory; a block may have at most %d",
+                           launch->shared_bytes, SHARED_MAX_BYTES);
+    if ((uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] > BLOCKS_MAX)
+        return status_fail(STATUS_UNSUPPORTED, "launch: more than %llu blocks are too many to emulate",
+                           (unsigned long long)BLOCKS_MAX);
+    return stream_check(launch->stream, "launch");
+}
+
+/* Nothing orders the blocks of a grid. */
+static Status shuffle_blocks(void) {
+    engine.block_order = malloc(engine.block_count * sizeof *engine.block_order);
+    if (!engine.block_order)
+        return status_fail(STATUS_MEMORY, "launch: no memory for the order of %llu blocks", (unsigned long long)engine.block_count);
+    for (uint32_t i = 0; i < engine.block_count; i++) {
+        const uint32_t j = engine_random(i + 1);
+        engine.block_order[i] = engine.block_order[j];
+        engine.block_order[j] = i;
+    }
+    return STATUS_OK;
+}
+
+Status emulator_launch(const EmulatorLaunch *launch) {
+    if (engine.launch)
+        fault_at("launch from a kernel", (EmulatorSite){0}, __builtin_return_address(0), "dynamic parallelism is not emulated");
+    const Status refused = check_shape(launch);
+    if (refused != STATUS_OK) return launches_failed(refused);
+    launches_add(launch->grid, launch->block, launch->shared_bytes);
+    engine.block_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    engine.block_threads = launch->block[0] * launch->block[1] * launch->block[2];
+    engine.blocks_started = 0;
+    engine.current_block = NULL;
+    TRY(shuffle_blocks());
+    signals_install();
+    arena_open();
+    engine.launch = launch;
+    shared_launch_start(launch);
+    heap_launch_start();
+    race_launch_start();
+    watchdog_start();
+    schedule_run();
+    watchdog_stop();
+    race_launch_finish();
+    shared_launch_finish();
+    engine.launch = NULL;
+    arena_close();
+    free(engine.block_order);
+    return STATUS_OK;
 }

@@ -1,4 +1,4 @@
-#include "emulator/settings.h"
+#include "emulator/fiber.h"
 
 #include "base/text.h"
 

@@ -1,6 +1,6 @@
 /* Reads the ELF files of this program and of the module that it loaded: sections and data symbols. Code lines come from addr2line,
  * which binutils bring along. */
-#include "emulator/symbol.h"
+#include "emulator/fault.h"
 
 #include "base/process.h"
 

@@ -14,7 +14,7 @@ static Status reference(const Case *problem, const Array *in, int bound, Referen
     (void)bound;
     const size_t n = array_count(&in[0]);
     for (size_t i = 0; i < n; i++) {
-        const double x = problem->dtype == DTYPE_F64 ? ((const double *)in[0].data)[i] : (double)((const float *)in[0].data)[i];
+        const double x = vector_at(&in[0], i);
         /* Doubling overflows in the dtype of the output, not in that of the reference. */
         out[0].value[i] = problem->dtype == DTYPE_F64 ? 2 * x : (double)(float)(2 * x);
         out[0].tolerance[i] = 0;

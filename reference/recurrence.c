@@ -1,14 +1,12 @@
 /* See recurrence.h. Rows of more than LONG elements are cut into blocks: a first pass composes each block's map of what is carried
  * into it, a short serial one carries, and a second pass runs every block from what it was given. */
 #include "recurrence.h"
+#include "vector.h"
+#include "wide.h"
 
 #include <stdlib.h>
 
-enum { BLOCK = 1 << 16, LONG = 1 << 17 };
-
-static double load(const void *data, bool f32, size_t i) {
-    return f32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
-}
+enum { BLOCK = 1 << 16, LONG = 1 << 17, TASK = 1 << 16 /* positions, at least, that one thread takes at a time */ };
 
 static RecurrenceKind kind_of(double x) {
     if (isfinite(x)) return KIND_FINITE;
@@ -29,25 +27,27 @@ static RecurrenceKind kind_scaled(RecurrenceKind kind, double factor) {
 
 RecurrenceStep recurrence_step(const RecurrenceLine *line, size_t position) {
     const size_t element = recurrence_element(line, position);
-    const double x = load(line->x, line->f32, element);
+    const double x = vector_load(line->x, line->f32, element);
     RecurrenceStep step = {.kind = line->skip_nan && isnan(x) ? KIND_FINITE : kind_of(x)};
     step.x = isfinite(x) ? x * line->scale : 0;
     const size_t edge = line->adjoint && position > 0 ? recurrence_element(line, position - 1) : element;
     step.cut = position == 0 || (line->reset && line->reset[edge]);
     if (step.cut) return step;
-    step.factor = line->factors ? dd_from(load(line->factors, line->f32, edge)) : line->factor;
+    step.factor = line->factors ? dd_from(vector_load(line->factors, line->f32, edge)) : line->factor;
     step.sign = step.factor.hi;
     if (!isfinite(step.sign)) step.factor = dd_from(0);
     return step;
 }
 
-RecurrenceKind recurrence_kind(const RecurrenceStep *step, RecurrenceKind carried) {
+/* The kind of the result, by the kind of what is carried in. */
+static RecurrenceKind step_kind(const RecurrenceStep *step, RecurrenceKind carried) {
     return step->cut ? step->kind : kind_added(kind_scaled(carried, step->sign), step->kind);
 }
 
-void recurrence_advance(RecurrenceSum *sum, const RecurrenceStep *step, double limit) {
+/* One element further. A value that reaches the limit becomes an infinity. */
+static void advance(RecurrenceSum *sum, const RecurrenceStep *step, double limit) {
     const double factor = fabs(step->factor.hi);
-    sum->kind = recurrence_kind(step, sum->kind);
+    sum->kind = step_kind(step, sum->kind);
     if (factor == 0) *sum = (RecurrenceSum){.kind = sum->kind};     /* 0 times a magnitude that has overflown */
     const double plain = sum->value.hi * step->factor.hi + step->x; /* has a sign where double-double overflows */
     sum->value = dd_add_double(dd_multiply(sum->value, step->factor), step->x);
@@ -62,13 +62,33 @@ void recurrence_advance(RecurrenceSum *sum, const RecurrenceStep *step, double l
     }
 }
 
+/* What a run of elements makes of the kinds: `after[k]` behind it if k is carried into it. */
+typedef struct Kinds {
+    RecurrenceKind after[KIND_COUNT];
+} Kinds;
+
+static Kinds kinds_unchanged(void) {
+    return (Kinds){{KIND_FINITE, KIND_PLUS_INF, KIND_MINUS_INF, KIND_NAN}};
+}
+
+static void kinds_append(Kinds *kinds, const RecurrenceStep *step) {
+    for (RecurrenceKind k = 0; k < KIND_COUNT; k++) kinds->after[k] = step_kind(step, kinds->after[k]);
+}
+
+static void kinds_prepend(Kinds *kinds, const RecurrenceStep *step) {
+    const Kinds before = *kinds;
+    for (RecurrenceKind k = 0; k < KIND_COUNT; k++) kinds->after[k] = before.after[step_kind(step, k)];
+}
+
+/* ---- All terms, in blocks. */
+
 /* What a run of elements does to what is carried into it. */
 typedef struct Map {
     RecurrenceSum sum; /* from nothing */
     Dd factor;         /* of what is carried, and the absolute value of it, and its largest on the way */
     double size, most, length;
     int below; /* factor and size are to be multiplied by SMALL so many times: products may sink far and rise again */
-    RecurrenceKinds kinds;
+    Kinds kinds;
 } Map;
 
 #define SMALL 0x1p-30
@@ -94,13 +114,12 @@ static void map_scale(Map *map, Dd factor) {
 }
 
 static Map map_of(const RecurrenceLine *line, size_t first, size_t end) {
-    Map map = {.factor = {1, 0}, .size = 1, .most = 1, .length = (double)(end - first), .kinds = recurrence_kinds_unchanged()};
+    Map map = {.factor = {1, 0}, .size = 1, .most = 1, .length = (double)(end - first), .kinds = kinds_unchanged()};
     for (size_t p = first; p < end; p++) {
         const RecurrenceStep step = recurrence_step(line, p);
-        recurrence_advance(&map.sum, &step, INFINITY);
+        advance(&map.sum, &step, INFINITY);
         map_scale(&map, step.factor);
-        if (step.cut || step.kind != KIND_FINITE || !(step.sign > 0 && step.sign < INFINITY))
-            recurrence_kinds_append(&map.kinds, &step);
+        if (step.cut || step.kind != KIND_FINITE || !(step.sign > 0 && step.sign < INFINITY)) kinds_append(&map.kinds, &step);
     }
     map.sum.kind = map.kinds.after[KIND_FINITE];
     return map;
@@ -131,7 +150,7 @@ static void run_serial(const RecurrenceLine *line, size_t first, size_t end, Rec
                        void *context) {
     for (size_t p = first; p < end; p++) {
         const RecurrenceStep step = recurrence_step(line, p);
-        recurrence_advance(&sum, &step, line->limit);
+        advance(&sum, &step, line->limit);
         emit(context, recurrence_element(line, p), &sum);
     }
 }
@@ -148,7 +167,7 @@ static void carry(const RecurrenceLine *line, const Map *maps, size_t blocks, Re
         if (map_apply(&maps[b], line->limit, &state)) continue;
         for (size_t p = b * BLOCK; p < block_end(line, b); p++) {
             const RecurrenceStep step = recurrence_step(line, p);
-            recurrence_advance(&state, &step, line->limit);
+            advance(&state, &step, line->limit);
         }
     }
 }
@@ -170,13 +189,241 @@ static Status run_blocks(const RecurrenceLine *line, RecurrenceEmit emit, void *
     return starved ? status_fail(STATUS_MEMORY, "reference: no memory for %zu blocks of a row", blocks) : STATUS_OK;
 }
 
+/* ---- Sums of the last K terms, by van Herk's and Gil and Werman's cut: the row in tiles of K positions; a window is the tail of
+ * one tile and the head of the next, joined without a subtraction, so that what has left a window leaves no trace. */
+
+/* The product of the factors of a run of elements, and what they make of the kinds. */
+typedef struct Path {
+    Dd factor;
+    double size;
+    Kinds kinds;
+} Path;
+
+static Path path_empty(void) {
+    return (Path){{1, 0}, 1, kinds_unchanged()};
+}
+
+static void path_scale(Path *path, const RecurrenceStep *step) {
+    path->factor = dd_multiply(path->factor, step->factor);
+    if (!(fabs(path->factor.hi) > RECURRENCE_POWER_MIN)) path->factor = dd_from(0);
+    path->size *= fabs(step->factor.hi);
+    if (!(path->size > RECURRENCE_POWER_MIN)) path->size = 0;
+}
+
+/* tails[p - first]: the sum from p to the end of the tile, as it stands there. */
+static void scan_tails(const RecurrenceLine *line, size_t first, size_t end, RecurrenceSum *tails) {
+    Path path = path_empty();
+    RecurrenceSum tail = {0};
+    double weight = 0;
+    for (size_t p = end; p-- > first;) {
+        const RecurrenceStep step = recurrence_step(line, p);
+        const double x = fabs(step.x);
+        tail.value = dd_add(tail.value, dd_multiply_double(path.factor, step.x));
+        tail.magnitude += path.size * x;
+        tail.travelled += path.size * x * (double)(end - 1 - p);
+        weight += path.size * RECURRENCE_WEIGHT_UNIT;
+        if (x > 0) tail.weight = weight;
+        tail.most += x;
+        tail.kind = path.kinds.after[step.kind];
+        tails[p - first] = tail;
+        path_scale(&path, &step);
+        kinds_prepend(&path.kinds, &step);
+    }
+}
+
+/* weight: of the head, its leading zeros included. */
+static RecurrenceSum join(const RecurrenceSum *tail, const Path *path, double length, const RecurrenceSum *head, double weight) {
+    RecurrenceSum sum = *head;
+    const double magnitude = path->size * tail->magnitude;
+    sum.value = dd_add(head->value, dd_multiply(path->factor, tail->value));
+    sum.magnitude += magnitude;
+    sum.carried += magnitude;
+    sum.travelled += path->size * tail->travelled + length * magnitude;
+    if (tail->magnitude > 0) sum.weight = weight + path->size * tail->weight;
+    sum.most += tail->most + sum.magnitude;
+    sum.kind = path->kinds.after[tail->kind];
+    if (sum.kind == KIND_FINITE) sum.kind = head->kind; /* a head that has overflown */
+    if (sum.kind == KIND_FINITE && !isfinite(sum.value.hi))
+        sum.kind = path->factor.hi * tail->value.hi + head->value.hi > 0 ? KIND_PLUS_INF : KIND_MINUS_INF;
+    return sum;
+}
+
+static void run_tile(const RecurrenceLine *line, size_t first, size_t end, size_t terms, void *memory, RecurrenceEmit emit,
+                     void *context) {
+    RecurrenceSum *tails = first > 0 ? memory : NULL;
+    if (tails) scan_tails(line, first - terms, first, tails);
+    Path path = path_empty();
+    RecurrenceSum head = {0};
+    double weight = 0;
+    for (size_t p = first; p < end; p++) {
+        RecurrenceStep step = recurrence_step(line, p);
+        path_scale(&path, &step);
+        kinds_append(&path.kinds, &step);
+        if (p == first) {
+            step.cut = true; /* for the head alone */
+            step.factor = dd_from(0);
+        }
+        advance(&head, &step, INFINITY);
+        weight = RECURRENCE_WEIGHT_UNIT + fabs(step.factor.hi) * weight;
+        const size_t tail = p + 1 - first; /* the window begins at first - terms + tail */
+        const RecurrenceSum sum = tails && tail < terms ? join(&tails[tail], &path, (double)(p + 1 - first), &head, weight) : head;
+        emit(context, recurrence_element(line, p), &sum);
+    }
+}
+
+/* ---- Sums whose weights, or whose values on the way, leave the range of doubles: the serial recurrence and the cut of
+ * the tiles once more, in numbers that have no range. */
+
+typedef struct WideSum {
+    Wide value, magnitude, travelled, weight, carried;
+    double most;
+    RecurrenceKind kind;
+} WideSum;
+
+static Wide times(Wide a, double b) {
+    return wide_multiply(a, wide_from(b));
+}
+
+static RecurrenceSum narrowed(const WideSum *sum, double limit) {
+    RecurrenceSum out = {
+        .value = wide_to_dd(sum->value),
+        .magnitude = wide_to_double(sum->magnitude),
+        .travelled = wide_to_double(sum->travelled),
+        .weight = wide_to_double(sum->weight),
+        .carried = wide_to_double(sum->carried),
+        .most = sum->most,
+        .kind = sum->kind,
+    };
+    if (out.kind == KIND_FINITE && !(fabs(out.value.hi) < limit)) out.kind = out.value.hi > 0 ? KIND_PLUS_INF : KIND_MINUS_INF;
+    if (out.kind != KIND_FINITE) out = (RecurrenceSum){.most = out.most, .kind = out.kind};
+    return out;
+}
+
+static void advance_wide(WideSum *sum, const RecurrenceStep *step) {
+    const Wide factor = wide_from_dd(step->factor), size = wide_absolute(factor), x = wide_from(step->x);
+    sum->kind = step_kind(step, sum->kind);
+    if (factor.part.hi == 0) sum->most = 0;
+    sum->value = wide_add(wide_multiply(sum->value, factor), x);
+    sum->travelled = wide_multiply(size, wide_add(sum->travelled, sum->magnitude));
+    sum->carried = wide_multiply(size, sum->magnitude);
+    sum->magnitude = wide_add(wide_absolute(x), sum->carried);
+    sum->weight = wide_multiply(size, sum->weight);
+    if (sum->magnitude.part.hi > 0) sum->weight = wide_add(sum->weight, wide_from(RECURRENCE_WEIGHT_UNIT));
+    sum->most = fmax(sum->most, wide_to_double(sum->magnitude));
+}
+
+static Status run_wide(const RecurrenceLine *line, RecurrenceEmit emit, void *context) {
+    WideSum sum = {0};
+    for (size_t p = 0; p < line->n; p++) {
+        const RecurrenceStep step = recurrence_step(line, p);
+        advance_wide(&sum, &step);
+        const RecurrenceSum out = narrowed(&sum, line->limit);
+        if (out.kind != KIND_FINITE) sum = (WideSum){.most = out.most, .kind = out.kind};
+        emit(context, recurrence_element(line, p), &out);
+    }
+    return STATUS_OK;
+}
+
+static void scan_tails_wide(const RecurrenceLine *line, size_t first, size_t end, WideSum *tails) {
+    Kinds kinds = kinds_unchanged();
+    WideSum tail = {0};
+    Wide path = wide_from(1), weight = {0};
+    for (size_t p = end; p-- > first;) {
+        const RecurrenceStep step = recurrence_step(line, p);
+        const Wide term = times(path, step.x), magnitude = wide_absolute(term);
+        tail.value = wide_add(tail.value, term);
+        tail.magnitude = wide_add(tail.magnitude, magnitude);
+        tail.travelled = wide_add(tail.travelled, times(magnitude, (double)(end - 1 - p)));
+        weight = wide_add(weight, times(wide_absolute(path), RECURRENCE_WEIGHT_UNIT));
+        if (magnitude.part.hi > 0) tail.weight = weight;
+        tail.most += fabs(step.x);
+        tail.kind = kinds.after[step.kind];
+        tails[p - first] = tail;
+        path = wide_multiply(path, wide_from_dd(step.factor));
+        kinds_prepend(&kinds, &step);
+    }
+}
+
+/* weight: of the head, its leading zeros included. */
+static WideSum join_wide(const WideSum *tail, Wide path, RecurrenceKind kind, double length, const WideSum *head, Wide weight) {
+    const Wide size = wide_absolute(path), magnitude = wide_multiply(size, tail->magnitude);
+    const Wide travelled = wide_add(wide_multiply(size, tail->travelled), times(magnitude, length));
+    WideSum sum = {
+        .value = wide_add(head->value, wide_multiply(path, tail->value)),
+        .magnitude = wide_add(head->magnitude, magnitude),
+        .travelled = wide_add(head->travelled, travelled),
+        .weight = tail->magnitude.part.hi > 0 ? wide_add(weight, wide_multiply(size, tail->weight)) : head->weight,
+        .carried = wide_add(head->carried, magnitude),
+        .kind = kind,
+    };
+    sum.most = head->most + tail->most + wide_to_double(sum.magnitude);
+    return sum;
+}
+
+static void run_tile_wide(const RecurrenceLine *line, size_t first, size_t end, size_t terms, void *memory, RecurrenceEmit emit,
+                          void *context) {
+    WideSum *tails = first > 0 ? memory : NULL, head = {0};
+    if (tails) scan_tails_wide(line, first - terms, first, tails);
+    Kinds kinds = kinds_unchanged();
+    Wide path = wide_from(1), weight = {0};
+    for (size_t p = first; p < end; p++) {
+        RecurrenceStep step = recurrence_step(line, p);
+        path = wide_multiply(path, wide_from_dd(step.factor));
+        kinds_append(&kinds, &step);
+        if (p == first) {
+            step.cut = true; /* for the head alone */
+            step.factor = dd_from(0);
+        }
+        advance_wide(&head, &step);
+        weight = wide_add(times(weight, fabs(step.factor.hi)), wide_from(RECURRENCE_WEIGHT_UNIT));
+        const size_t tail = p + 1 - first; /* the window begins at first - terms + tail */
+        WideSum sum = head;
+        if (tails && tail < terms) sum = join_wide(&tails[tail], path, kinds.after[tails[tail].kind], (double)tail, &head, weight);
+        const RecurrenceSum out = narrowed(&sum, line->limit);
+        emit(context, recurrence_element(line, p), &out);
+    }
+}
+
+/* How the sums of a tile [first, end) of `terms` positions or, the last, fewer are found. tails: memory for `terms` sums. */
+typedef struct Tiles {
+    void (*run)(const RecurrenceLine *line, size_t first, size_t end, size_t terms, void *tails, RecurrenceEmit emit,
+                void *context);
+    size_t sum_size;
+} Tiles;
+static const Tiles TILES = {run_tile, sizeof(RecurrenceSum)}, TILES_WIDE = {run_tile_wide, sizeof(WideSum)};
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* At most as many terms as elements. Each sum stands alone: only its own value passes the range. */
+static Status run_window(const RecurrenceLine *line, size_t terms, RecurrenceEmit emit, void *context) {
+    const Tiles *how = line->wide ? &TILES_WIDE : &TILES;
+    const size_t tiles = (line->n + terms - 1) / terms, tiles_per_task = (TASK + terms - 1) / terms;
+    const size_t tasks = (tiles + tiles_per_task - 1) / tiles_per_task;
+    bool starved = false;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t task = 0; task < tasks; task++) {
+        void *tails = malloc(terms * how->sum_size);
+        const size_t end = tails ? smaller((task + 1) * tiles_per_task, tiles) : 0;
+        for (size_t tile = task * tiles_per_task; tile < end; tile++)
+            how->run(line, tile * terms, smaller((tile + 1) * terms, line->n), terms, tails, emit, context);
+        if (!tails) {
+#pragma omp atomic write
+            starved = true;
+        }
+        free(tails);
+    }
+    return starved ? status_fail(STATUS_MEMORY, "reference: no memory for %zu sums", terms) : STATUS_OK;
+}
+
 bool recurrence_is_long(size_t n) {
     return n > LONG;
 }
 
 Status recurrence_run(const RecurrenceLine *line, size_t terms, RecurrenceEmit emit, void *context) {
-    if (terms <= line->n) return recurrence_run_window(line, terms, emit, context);
-    if (line->wide) return recurrence_run_wide(line, emit, context);
+    if (terms <= line->n) return run_window(line, terms, emit, context);
+    if (line->wide) return run_wide(line, emit, context);
     if (recurrence_is_long(line->n)) return run_blocks(line, emit, context);
     run_serial(line, 0, line->n, (RecurrenceSum){0}, emit, context);
     return STATUS_OK;

@@ -46,7 +46,7 @@ typedef struct RecurrenceLine {
     bool backward;
     bool adjoint;  /* factor and reset of position p are those of the element at p - 1: the transposed recurrence */
     bool skip_nan; /* a NaN in x counts as 0 */
-    bool wide;     /* products of factors, or values on the way, may leave the range of doubles: slowly, by recurrence_wide.c */
+    bool wide;     /* products of factors, or values on the way, may leave the range of doubles: slowly */
     size_t n;
     Dd factor;
     double scale; /* x is taken times this power of two; results are in these units */
@@ -70,11 +70,6 @@ Status recurrence_run(const RecurrenceLine *line, size_t terms, RecurrenceEmit e
 /* NaN, inf or the value, unscaled and rounded once. */
 double recurrence_value(const RecurrenceLine *line, const RecurrenceSum *sum);
 
-/* recurrence_window.c: at most as many terms as elements. Each sum stands alone: only its own value passes the range. */
-Status recurrence_run_window(const RecurrenceLine *line, size_t terms, RecurrenceEmit emit, void *context);
-/* recurrence_wide.c: all terms. */
-Status recurrence_run_wide(const RecurrenceLine *line, RecurrenceEmit emit, void *context);
-
 /* What an element does to what is carried into it: y -> x + factor y. */
 typedef struct RecurrenceStep {
     double x;            /* 0 if not finite */
@@ -88,28 +83,6 @@ static inline size_t recurrence_element(const RecurrenceLine *line, size_t posit
     return line->backward ? line->n - 1 - position : position;
 }
 RecurrenceStep recurrence_step(const RecurrenceLine *line, size_t position);
-/* The kind of the result, by the kind of what is carried in. */
-RecurrenceKind recurrence_kind(const RecurrenceStep *step, RecurrenceKind carried);
-/* One element further. A value that reaches the limit becomes an infinity. */
-void recurrence_advance(RecurrenceSum *sum, const RecurrenceStep *step, double limit);
-
-/* What a run of elements makes of the kinds: `after[k]` behind it if k is carried into it. */
-typedef struct RecurrenceKinds {
-    RecurrenceKind after[KIND_COUNT];
-} RecurrenceKinds;
-
-RecurrenceKinds recurrence_kinds_unchanged(void);
-void recurrence_kinds_append(RecurrenceKinds *kinds, const RecurrenceStep *step);
-void recurrence_kinds_prepend(RecurrenceKinds *kinds, const RecurrenceStep *step);
-
-/* How the sums of a tile [first, end) of `terms` positions or, the last, fewer are found. tails: memory for `terms` sums. */
-typedef struct RecurrenceTiles {
-    void (*run)(const RecurrenceLine *line, size_t first, size_t end, size_t terms, void *tails, RecurrenceEmit emit,
-                void *context);
-    size_t sum_size;
-} RecurrenceTiles;
-typedef struct RecurrenceWideSum RecurrenceWideSum;
-extern const RecurrenceTiles RECURRENCE_TILES_WIDE;
 
 /* Is a row of n elements worth several threads of its own? */
 bool recurrence_is_long(size_t n);

@@ -1,4 +1,5 @@
-/* vector.h - what ops from one vector x[n] to one vector y[n] of the same dtype have in common. */
+/* vector.h - what ops have in common: reading numbers of either dtype, and ops from one vector x[n] to one vector y[n] of the same
+ * dtype. */
 #ifndef RUNGS_REFERENCE_VECTOR_H
 #define RUNGS_REFERENCE_VECTOR_H
 
@@ -10,6 +11,28 @@
 Status vector_shapes(const Case *problem, Array *in, Array *out);
 /* Op.adopt: dtype and n from x. STATUS_INVALID unless x is there, of one dimension, f32 or f64. */
 Status vector_adopt(const Array *in, Case *problem);
+
+/* params_set() of a number of elements. */
+Status vector_set_size(Case *problem, const char *name, size_t value);
+
+/* Element i of floats or doubles; of an f32 or f64 array. */
+static inline double vector_load(const void *data, bool f32, size_t i) {
+    return f32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
+}
+static inline double vector_at(const Array *array, size_t i) {
+    return vector_load(array->data, array->dtype == DTYPE_F32, i);
+}
+static inline void vector_put(Array *array, size_t i, double value) {
+    if (array->dtype == DTYPE_F64)
+        ((double *)array->data)[i] = value;
+    else
+        ((float *)array->data)[i] = (float)value;
+}
+
+/* A NaN on the left gives what is on the right. */
+static inline double larger(double a, double b) {
+    return a > b ? a : b;
+}
 
 /* Is element i of an f32 or f64 array neither NaN nor infinite? */
 static inline bool vector_finite_at(const Array *array, size_t i) {

@@ -7,7 +7,6 @@
 #include "device/child.h"
 #include "device/confine.h"
 #include "device/device.h"
-#include "device/facts.h"
 #include "pipeline/session.h"
 #include "plan/case.h"
 #include "plan/modules.h"

@@ -6,7 +6,6 @@
 #include "cli/options.h"
 #include "device/child.h"
 #include "device/device.h"
-#include "device/threads.h"
 #include "pipeline/evaluate.h"
 #include "plan/modules.h"
 

@@ -5,7 +5,6 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "device/descendants.h"
-#include "device/log.h"
 #include "device/shared.h"
 #include "device/spawn.h"
 #include "protocol.h"
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 enum { POLL_MS = 50, CLOSE_GRACE_MS = 3000, ORPHANS_GRACE_MS = 300 };
+enum { QUOTE_MAX = 1501, QUOTE_TAIL = QUOTE_MAX - 1, QUOTE_SEARCHED = 1 << 18 };
 static const size_t REPLY_MAX = (size_t)64 << 20;
 static const off_t LOG_MAX = (off_t)1 << 30; /* what a worker prints is on disk, until it ends */
 
@@ -87,8 +87,31 @@ static int kill_group(Child *child) {
     return how;
 }
 
+/* What a row should quote of the log from byte `begin` on: its end, or, where a checker reported, the report from its headline on.
+ */
+static void log_quote(int log, off_t begin, char quote[QUOTE_MAX]) {
+    static const char *const HEADLINES[] = {
+        "rungs-worker: ", "rungs-emulator: ", "rungs-emulator-race: ", "ERROR: AddressSanitizer", "runtime error: "};
+    quote[0] = '\0';
+    char *text = calloc(1, QUOTE_SEARCHED + 1);
+    const off_t size = lseek(log, 0, SEEK_END);
+    const off_t from = size - begin > QUOTE_SEARCHED ? size - QUOTE_SEARCHED : begin;
+    const ssize_t got = text && size > from ? pread(log, text, QUOTE_SEARCHED, from) : 0;
+    const char *said = got > QUOTE_TAIL ? text + got - QUOTE_TAIL : text;
+    for (size_t i = 0; got > 0 && i < sizeof HEADLINES / sizeof *HEADLINES; i++) {
+        const char *headline = memmem(text, (size_t)got, HEADLINES[i], strlen(HEADLINES[i]));
+        if (!headline) continue;
+        said = headline;
+        break;
+    }
+    if (got > 0) snprintf(quote, QUOTE_MAX, "%s", said);
+    free(text);
+    for (char *c = quote; *c; c++)
+        if ((unsigned char)*c < ' ' && *c != '\n') *c = ' ';
+}
+
 static Status with_log(const Child *child, Status code, const char *what) {
-    char tail[LOG_QUOTE_MAX], orphans[64] = "";
+    char tail[QUOTE_MAX], orphans[64] = "";
     log_quote(child->process.log, child->log_begin, tail);
     if (child->orphans)
         snprintf(orphans, sizeof orphans, "; left %d process%s running", child->orphans, child->orphans == 1 ? "" : "es");

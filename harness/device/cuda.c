@@ -2,12 +2,13 @@
  * memory is bound by one core, and the largest arrays are 8 GB. Built without CUDA, this file says so. */
 #include "device/device.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 #ifndef RUNGS_WITH_CUDA
 
 const Device *device_cuda(void) {
-    return NULL;
+    return NULL; /* so that nobody calls what follows */
 }
 
 int device_cuda_count(char *why, size_t why_size) {
@@ -17,6 +18,38 @@ int device_cuda_count(char *why, size_t why_size) {
     snprintf(why, why_size, "built without CUDA");
 #endif
     return 0;
+}
+
+Status device_cuda_facts(int index, json_t **out) {
+    (void)index, (void)out;
+    return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
+}
+
+void device_cuda_uuid(char uuid[48]) {
+    uuid[0] = '\0';
+}
+
+Status pool_create(void **pool) {
+    (void)pool;
+    return status_fail(STATUS_UNSUPPORTED, "memory=pool: built without CUDA");
+}
+
+void pool_destroy(void *pool) {
+    (void)pool;
+}
+
+Status pool_allocate(void *pool, size_t bytes, void *stream, void **out) {
+    (void)bytes, (void)stream, (void)out;
+    return pool_create(&pool);
+}
+
+Status pool_release(void *pointer, void *stream) {
+    (void)stream;
+    return pool_create(&pointer);
+}
+
+size_t pool_held_bytes(void *pool) {
+    return (void)pool, 0;
 }
 
 #else
@@ -217,6 +250,92 @@ const Device *device_cuda(void) {
         .guard_most = (size_t)8 << 20, /* a grid stride: 132 multiprocessors x 2048 threads x 16 bytes are 4.1 MiB */
     };
     return &device;
+}
+
+/* ---- Facts for the environment line. */
+
+static void format_uuid(const cudaUUID_t *uuid, char text[48]) {
+    size_t used = (size_t)snprintf(text, 48, "GPU-");
+    for (int i = 0; i < 16; i++)
+        used += (size_t)snprintf(text + used, 48 - used, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                                 (unsigned)(unsigned char)uuid->bytes[i]);
+}
+
+Status device_cuda_facts(int index, json_t **out) {
+    struct cudaDeviceProp p;
+    int runtime = 0;
+    cudaError_t error = cudaGetDeviceProperties(&p, index);
+    if (error == cudaSuccess) error = cudaRuntimeGetVersion(&runtime);
+    if (error != cudaSuccess) return status_fail(STATUS_DEVICE, "CUDA device %d: %s", index, cudaGetErrorString(error));
+    char capability[16], version[16], uuid[48];
+    snprintf(capability, sizeof capability, "%d.%d", p.major, p.minor);
+    snprintf(version, sizeof version, "%d.%d", runtime / 1000, runtime % 1000 / 10);
+    format_uuid(&p.uuid, uuid);
+    *out = json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:I, s:s}", "name", p.name, "uuid", uuid, "compute_capability", capability,
+                     "sm_count", p.multiProcessorCount, "l2_bytes", p.l2CacheSize, "memory_bytes", (json_int_t)p.totalGlobalMem,
+                     "shared_bytes_per_block", (json_int_t)p.sharedMemPerBlockOptin, "runtime", version);
+    return *out ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for the facts of device %d", index);
+}
+
+void device_cuda_uuid(char uuid[48]) {
+    struct cudaDeviceProp p;
+    int index = 0;
+    uuid[0] = '\0';
+    if (cudaGetDevice(&index) == cudaSuccess && cudaGetDeviceProperties(&p, index) == cudaSuccess) format_uuid(&p.uuid, uuid);
+}
+
+/* ---- The pool. */
+
+static Status pool_failed(cudaError_t error, const char *what) {
+    (void)cudaGetLastError(); /* the runtime remembers: the next launch would be blamed */
+    return failed(error, what);
+}
+
+Status pool_create(void **pool) {
+    int device = 0, supported = 0;
+    *pool = NULL;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device);
+    if (error != cudaSuccess) return pool_failed(error, "memory=pool");
+    if (!supported) return status_fail(STATUS_UNSUPPORTED, "memory=pool: this device has no memory pools");
+    cudaMemPool_t made = NULL;
+    const struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                           .handleTypes = cudaMemHandleTypeNone,
+                                           .location = {.type = cudaMemLocationTypeDevice, .id = device}};
+    error = cudaMemPoolCreate(&made, &props);
+    if (error != cudaSuccess) return pool_failed(error, "cudaMemPoolCreate");
+    uint64_t keep_all = UINT64_MAX;
+    error = cudaMemPoolSetAttribute(made, cudaMemPoolAttrReleaseThreshold, &keep_all);
+    if (error != cudaSuccess) {
+        (void)cudaMemPoolDestroy(made);
+        return pool_failed(error, "cudaMemPoolSetAttribute");
+    }
+    *pool = made;
+    return STATUS_OK;
+}
+
+void pool_destroy(void *pool) {
+    if (pool) (void)cudaMemPoolDestroy(pool);
+}
+
+Status pool_allocate(void *pool, size_t bytes, void *on, void **out) {
+    *out = NULL;
+    const cudaError_t error = cudaMallocFromPoolAsync(out, bytes, pool, on);
+    if (error == cudaSuccess) return STATUS_OK;
+    if (error != cudaErrorMemoryAllocation) return pool_failed(error, "cudaMallocFromPoolAsync");
+    (void)cudaGetLastError(); /* being full is no fault of the device */
+    return status_fail(STATUS_MEMORY, "no device memory for %zu bytes; the pool holds %zu bytes", bytes, pool_held_bytes(pool));
+}
+
+Status pool_release(void *pointer, void *on) {
+    const cudaError_t error = cudaFreeAsync(pointer, on);
+    return error == cudaSuccess ? STATUS_OK : pool_failed(error, "cudaFreeAsync");
+}
+
+size_t pool_held_bytes(void *pool) {
+    uint64_t bytes = 0;
+    if (!pool || cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &bytes) != cudaSuccess) return 0;
+    return (size_t)bytes;
 }
 
 #endif

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct json_t;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -53,8 +55,28 @@ const Device *device_cpu(void);
 const Device *device_cuda(void);     /* NULL when built without CUDA */
 const Device *device_emulator(void); /* NULL outside the emulator's executables */
 
+/* Can this process start the threads that references, inputs and CPU variants need? Starts one OpenMP team in a child, once in a
+ * process and before its own first team: OpenMP calls exit(1) where it gets no thread, which would look like a failed check. A
+ * process that has threads already passes. STATUS_UNSUPPORTED with OpenMP's message. */
+Status threads_check(void);
+
 /* Number of usable CUDA devices (0 without driver or build); why: the reason if 0. Does not create a context. */
 int device_cuda_count(char *why, size_t why_size);
+/* For the environment line: name, uuid, compute_capability, sm_count, l2_bytes, memory_bytes, shared_bytes_per_block, runtime. New
+ * reference. */
+Status device_cuda_facts(int index, struct json_t **out);
+/* The UUID of the device in use, "GPU-..."; "" if there is none. */
+void device_cuda_uuid(char uuid[48]);
+
+/* A stream-ordered memory pool of its own on the current CUDA device, which keeps what it once took from it. STATUS_UNSUPPORTED
+ * on devices that have no pools. */
+Status pool_create(void **pool);
+void pool_destroy(void *pool);
+Status pool_allocate(void *pool, size_t bytes, void *stream, void **out);
+/* The stream may still work on the block: later work of the same stream gets it first. */
+Status pool_release(void *pointer, void *stream);
+/* Bytes of device memory that the pool holds, in use or not. */
+size_t pool_held_bytes(void *pool);
 
 #ifdef __cplusplus
 }

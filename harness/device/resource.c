@@ -3,7 +3,6 @@
 #include "device/resource.h"
 
 #include "device/memory.h"
-#include "device/pool.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 
 #include "device/confine.h"
 #include "device/descendants.h"
-#include "device/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "measure/ceiling_pick.h"
+#include "measure/ceilings.h"
 
 #include "base/stats.h"
 

@@ -2,9 +2,7 @@
 #ifndef RUNGS_MEASURE_CEILINGS_H
 #define RUNGS_MEASURE_CEILINGS_H
 
-#include "base/status.h"
-
-#include <stddef.h>
+#include "measure/measure.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +23,29 @@ enum { CEILINGS_MAX = 12 };
 /* Fills out[0..*count). bytes_hint: working set per array, reduced to what fits; 0: default (1 GiB on a GPU, 4x LLC on a CPU). */
 Status ceilings_cuda(void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count);
 Status ceilings_cpu(size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count);
+
+/* ceiling_pick.c: several ways to reach one ceiling; the best one is the ceiling. */
+typedef struct CeilingTrial {
+    const char *method; /* static storage */
+    MeasuredWork work;
+} CeilingTrial;
+
+/* Times one trial: measure_cpu or measure_gpu with its mode and stream. */
+typedef Status (*CeilingTimer)(void *context, const MeasuredWork *work, const MeasureLimits *limits, Samples *out);
+
+typedef struct CeilingTask {
+    const char *name, *unit;
+    double quantity; /* bytes or flops per call; 0: the ceiling is a time */
+    size_t bytes;    /* working set */
+    CeilingTimer timer;
+    void *timer_context;
+    const CeilingTrial *trials;
+    int trial_count;
+} CeilingTask;
+
+/* Tries each briefly, then measures the fastest anew: the value is not the luckiest of many looks. STATUS_UNSUPPORTED with a reason
+ * if no trial could be timed. */
+Status ceiling_pick(const CeilingTask *task, Ceiling *out);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* What the cores of this machine do together: memory traffic by OpenMP over arrays of four times the caches, multiply-adds in
  * registers, and what the timer itself costs. Compiled for the same -march as the CPU variants. */
 #include "measure/cache.h"
-#include "measure/ceiling_pick.h"
+#include "measure/ceilings.h"
 #include "measure/moves_cpu.h"
 
 #include <omp.h>

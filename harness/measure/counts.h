@@ -6,12 +6,77 @@
 #ifndef RUNGS_MEASURE_COUNTS_H
 #define RUNGS_MEASURE_COUNTS_H
 
-#include "measure/activity.h"
 #include "measure/measure.h"
+
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* activity.c: what ran on the device during a call: kernels, copies, fills, and the NVTX ranges round them. */
+typedef enum ActivityKind {
+    ACTIVITY_KERNEL,
+    ACTIVITY_COPY,
+    ACTIVITY_FILL,
+    ACTIVITY_RANGE, /* on the host: between its push and its pop */
+    ACTIVITY_KIND_COUNT
+} ActivityKind;
+
+enum { ACTIVITY_NAME_MAX = 160 };
+
+typedef struct Activity {
+    ActivityKind kind;
+    char name[ACTIVITY_NAME_MAX]; /* kernels: as activity_short_name() has it; copies: "host to device" */
+    uint64_t begin, end;          /* nanoseconds on one clock; a range that was never closed has end 0 */
+    uint32_t stream;              /* of a range: its thread */
+    uint32_t marker;              /* ranges: what joins the two ends */
+    uint64_t bytes;               /* copies and fills */
+    /* kernels */
+    int registers;         /* of a thread */
+    size_t shared_bytes;   /* of a block, static and dynamic */
+    int grid[3], block[3]; /* x, y, z */
+    double occupancy;      /* warps that fit on a multiprocessor at once, of those that it has room for; NaN if it cannot be told */
+} Activity;
+
+typedef struct ActivityList {
+    Activity *items;
+    size_t count, room;
+    size_t dropped; /* records that were lost: then the list tells nothing for sure */
+    bool no_memory;
+    uint32_t stream; /* that the call was given; 0: not known */
+} ActivityList;
+
+/* The new item, all zero; NULL without memory, which the list remembers. */
+Activity *activity_add(ActivityList *list);
+/* Closes the range of that marker; false if there is none open. */
+bool activity_close_range(ActivityList *list, uint32_t marker, uint64_t end);
+/* By begin; of those that begin together the longer first. */
+void activity_sort(ActivityList *list);
+void activity_free(ActivityList *list);
+/* Of a sorted list: removes the first kernel of this name and takes its stream for the call's. */
+void activity_take_stream(ActivityList *list, const char *kernel);
+/* Kernels on other streams than the call's; 0 if that is not known. */
+size_t activity_elsewhere(const ActivityList *list);
+
+/* A kernel's demangled name without its return type and parameters; long template arguments are cut: "scan_kernel<256, double>". */
+void activity_short_name(const char *demangled, char out[ACTIVITY_NAME_MAX]);
+const char *activity_kind_name(ActivityKind kind); /* "kernel", "copy", "fill", "range" */
+
+/* Launches of one kernel with one configuration, together. */
+typedef struct KernelGroup {
+    const Activity *kernel; /* the first of them */
+    size_t launches;
+    double seconds; /* all of them */
+} KernelGroup;
+
+/* At most `room` groups in the order of their first launches; returns how many there are in all. */
+size_t activity_groups(const ActivityList *list, KernelGroup *groups, size_t room);
+size_t activity_count(const ActivityList *list, ActivityKind kind);
+/* Sum of the durations of one kind: what overlaps counts twice. */
+double activity_seconds(const ActivityList *list, ActivityKind kind);
+/* The kernel that took longest in one launch; NULL if there is none. */
+const Activity *activity_longest_kernel(const ActivityList *list);
 
 /* Device memory (DRAM) as its controllers saw it. The caches are cold: L2 is flushed before the call. */
 typedef struct ByteCounts {

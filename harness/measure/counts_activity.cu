@@ -1,5 +1,4 @@
 /* Launches, copies and fills of one call by CUPTI's activity records, which need no permission. */
-#include "measure/counted_call.cuh"
 #include "measure/counts.h"
 #include "measure/cupti.cuh"
 

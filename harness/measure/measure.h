@@ -2,6 +2,7 @@
 #ifndef RUNGS_MEASURE_MEASURE_H
 #define RUNGS_MEASURE_MEASURE_H
 
+#include "base/array.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -72,6 +73,15 @@ Status measure_gpu(MeasureMode mode, const MeasuredWork *work, void *stream, con
  * a stream (graph, enqueue, complete) give a reason. */
 Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out);
 void samples_free(Samples *samples);
+
+/* Does a variant work on the stream it was given? Block that stream, run the variant, and watch its output.
+ *
+ * The outputs are on the device and every byte of them is `poison`. Queues a blocking kernel on `stream`, calls run, waits a
+ * moment, and looks for bytes that are not poison any more. *stray: there are some, although the stream stood still. `stream` must
+ * not wait for the legacy default stream (cudaStreamNonBlocking). A run that waits for its own stream is let go by the blocker's
+ * time-out; nothing is concluded then. On return the device is idle. */
+Status wrong_stream_gpu(Status (*run)(void *context), void *context, void *stream, const Array *outputs, int count,
+                        unsigned char poison, bool *stray);
 
 /* Seconds on the steady clock. */
 double measure_now(void);

@@ -1,8 +1,28 @@
 /* One kernel in several shapes, because none is best everywhere, and the driver's own copy and fill. As a rule blocks that each do
  * a little and end (the hardware hands them out in order, and DRAM likes it) beat blocks that stay and stride. */
-#include "measure/moves_cuda.cuh"
+#include "kernel.h"
+#include "measure/ceilings.h"
+#include "measure/limit.h"
+#include "measure/measure.h"
+
+#include <math.h>
+#include <stdio.h>
 
 namespace {
+
+/* Two arrays that begin at multiples of 16 bytes. As much as both have is copied, the rest of the larger read or written. */
+struct Arena {
+    char *from, *to;
+    size_t read, written; /* bytes */
+    int sms;
+    cudaStream_t stream;
+};
+
+struct Move {
+    const char *name;
+    Status (*run)(void *context); /* a Arena */
+    bool by_driver; /* copies, where as much is read as written, or fills, where nothing is read; else it does something else */
+};
 
 enum { THREADS_MAX = 1024, RESIDENT_BLOCKS = 2, RESIDENT_THREADS = 512, RESIDENT_LOADS = 8 };
 const unsigned IMPROBABLE = 0x9e3779b9u;
@@ -72,7 +92,7 @@ __global__ void __launch_bounds__(RESIDENT_THREADS)
 __global__ void __launch_bounds__(1) empty_kernel() {}
 
 template <typename Word, int PER, int THREADS> Status move(void *context) {
-    const MoveArena *arena = static_cast<const MoveArena *>(context);
+    const Arena *arena = static_cast<const Arena *>(context);
     const size_t reads = arena->read / sizeof(Word), writes = arena->written / sizeof(Word);
     const size_t words = reads > writes ? reads : writes, each = (size_t)PER * THREADS;
     const unsigned blocks = words > each ? static_cast<unsigned>((words + each - 1) / each) : 1;
@@ -81,14 +101,14 @@ template <typename Word, int PER, int THREADS> Status move(void *context) {
 }
 
 Status move_resident(void *context) {
-    const MoveArena *arena = static_cast<const MoveArena *>(context);
+    const Arena *arena = static_cast<const Arena *>(context);
     return launch(resident_kernel, {static_cast<unsigned>(arena->sms * RESIDENT_BLOCKS), RESIDENT_THREADS, 0, arena->stream},
                   reinterpret_cast<const uint4 *>(arena->from), arena->read / sizeof(uint4), reinterpret_cast<uint4 *>(arena->to),
                   arena->written / sizeof(uint4), reinterpret_cast<unsigned *>(arena->to));
 }
 
 Status move_by_driver(void *context) {
-    const MoveArena *arena = static_cast<const MoveArena *>(context);
+    const Arena *arena = static_cast<const Arena *>(context);
     if (arena->read > 0)
         TRY_CUDA(cudaMemcpyAsync(arena->to, arena->from, arena->written, cudaMemcpyDeviceToDevice, arena->stream));
     else
@@ -96,9 +116,7 @@ Status move_by_driver(void *context) {
     return STATUS_OK;
 }
 
-} // namespace
-
-const MoveGpu MOVES_GPU[MOVE_GPU_COUNT] = {
+const Move MOVES[] = {
     {"kernel, 1 x 16 bytes per thread, 128 threads", move<uint4, 1, 128>, false},
     {"kernel, 1 x 16 bytes per thread, 256 threads", move<uint4, 1, 256>, false},
     {"kernel, 1 x 16 bytes per thread, 512 threads", move<uint4, 1, 512>, false},
@@ -109,11 +127,212 @@ const MoveGpu MOVES_GPU[MOVE_GPU_COUNT] = {
     {"kernel, 2 resident blocks of 512 threads per SM", move_resident, false},
     {"cudaMemcpyAsync or cudaMemsetAsync", move_by_driver, true},
 };
+enum { MOVE_COUNT = sizeof MOVES / sizeof *MOVES };
 
-bool move_gpu_can(const MoveGpu *move, const MoveArena *arena) {
+bool can(const Move *move, const Arena *arena) {
     return !move->by_driver || (arena->written > 0 && (arena->read == arena->written || arena->read == 0));
 }
 
-Status move_gpu_nothing(void *context) {
-    return launch(empty_kernel, {1, 1, 0, static_cast<const MoveArena *>(context)->stream});
+Status launch_nothing(void *context) {
+    return launch(empty_kernel, {1, 1, 0, static_cast<const Arena *>(context)->stream});
+}
+
+/* ---- Peaks: bytes in these ways, multiply-adds in registers, and what a launch takes. */
+
+const size_t BYTES_DEFAULT = (size_t)1 << 30;
+const size_t BYTES_UNIT = (size_t)1 << 20;
+enum { FMA_THREADS = 256, FMA_BLOCKS_PER_SM = 8, FMA_CHAINS = 8, FMA_STEPS = 8192 };
+
+/* x = x a + b towards a fixed point: no overflow, no denormals. */
+template <typename T> __global__ void __launch_bounds__(FMA_THREADS) fma_kernel(T a, T b, T never, T *sink) {
+    T x[FMA_CHAINS];
+#pragma unroll
+    for (int j = 0; j < FMA_CHAINS; j++) x[j] = (T)(threadIdx.x + j);
+    for (int i = 0; i < FMA_STEPS; i++) {
+#pragma unroll
+        for (int j = 0; j < FMA_CHAINS; j++) x[j] = x[j] * a + b;
+    }
+    T sum = 0;
+#pragma unroll
+    for (int j = 0; j < FMA_CHAINS; j++) sum += x[j];
+    if (sum == never) *sink = sum;
+}
+
+template <typename T> Status fma(void *context) {
+    const Arena *arena = static_cast<const Arena *>(context);
+    return launch(fma_kernel<T>, {(unsigned)(arena->sms * FMA_BLOCKS_PER_SM), FMA_THREADS, 0, arena->stream}, (T)0.999, (T)0.001,
+                  (T)-1, reinterpret_cast<T *>(arena->to));
+}
+
+struct Timing {
+    MeasureMode mode;
+    void *stream;
+};
+
+Status time_gpu(void *context, const MeasuredWork *work, const MeasureLimits *limits, Samples *out) {
+    const Timing *timing = static_cast<const Timing *>(context);
+    return measure_gpu(timing->mode, work, timing->stream, limits, out);
+}
+
+/* The fastest way to read and write so many bytes. */
+Status measure_moves(const char *name, const Arena *arrays, size_t read, size_t written, Ceiling *out) {
+    Arena arena = *arrays;
+    Timing cold = {MEASURE_COLD, arena.stream};
+    CeilingTrial trials[MOVE_COUNT];
+    int count = 0;
+    arena.read = read, arena.written = written;
+    for (const Move &move : MOVES)
+        if (can(&move, &arena)) trials[count++] = {move.name, {move.run, &arena}};
+    const CeilingTask task = {name, "B/s", (double)(read + written), read + written, time_gpu, &cold, trials, count};
+    return ceiling_pick(&task, out);
+}
+
+Status measure_all(Arena *arena, size_t bytes, Ceiling *out, int *count) {
+    const char *const fma_method = "kernel, 8 chains per thread, 8 blocks of 256 threads per SM";
+    const CeilingTrial f32 = {fma_method, {fma<float>, arena}}, f64 = {fma_method, {fma<double>, arena}};
+    const CeilingTrial empty = {"events around one empty kernel, L2 flushed before, as cold takes its samples",
+                                {launch_nothing, arena}};
+    Timing cold = {MEASURE_COLD, arena->stream}, hot = {MEASURE_HOT, arena->stream};
+    const double flops = 2.0 * (double)((size_t)FMA_CHAINS * FMA_STEPS * FMA_THREADS * FMA_BLOCKS_PER_SM * (size_t)arena->sms);
+    const CeilingTask tasks[] = {
+        {"fma_f32", "flop/s", flops, 0, time_gpu, &hot, &f32, 1},
+        {"fma_f64", "flop/s", flops, 0, time_gpu, &hot, &f64, 1},
+        {"empty_launch", "s", 0, 0, time_gpu, &cold, &empty, 1},
+    };
+    TRY(measure_moves("copy", arena, bytes, bytes, &out[0]));
+    TRY(measure_moves("read", arena, bytes, 0, &out[1]));
+    TRY(measure_moves("write", arena, 0, bytes, &out[2]));
+    *count = 3;
+    for (const CeilingTask &task : tasks) {
+        TRY(ceiling_pick(&task, &out[*count]));
+        ++*count;
+    }
+    return STATUS_OK;
+}
+
+/* What was asked for, but both arrays together at most three quarters of the free memory: the flush needs some as well. */
+Status bytes_per_array(size_t hint, size_t *bytes) {
+    size_t free_bytes = 0, total_bytes = 0;
+    TRY_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
+    const size_t wanted = hint ? hint : BYTES_DEFAULT, most = free_bytes / 8 * 3;
+    *bytes = (wanted < most ? wanted : most) / BYTES_UNIT * BYTES_UNIT;
+    if (hint && hint < BYTES_UNIT) *bytes = BYTES_UNIT;
+    if (*bytes == 0 || *bytes > most)
+        return status_fail(STATUS_MEMORY, "ceilings: %zu bytes of device memory are free, too few to measure with", free_bytes);
+    return STATUS_OK;
+}
+
+Status open_arena(Arena *arena, size_t bytes) {
+    int device = 0;
+    void *from = nullptr, *to = nullptr;
+    TRY_CUDA(cudaGetDevice(&device));
+    TRY_CUDA(cudaDeviceGetAttribute(&arena->sms, cudaDevAttrMultiProcessorCount, device));
+    TRY_CUDA(cudaMalloc(&from, bytes));
+    arena->from = static_cast<char *>(from);
+    TRY_CUDA(cudaMalloc(&to, bytes));
+    arena->to = static_cast<char *>(to);
+    TRY_CUDA(cudaMemsetAsync(from, 0x3c, bytes, arena->stream));
+    TRY_CUDA(cudaMemsetAsync(to, 0x3c, bytes, arena->stream));
+    TRY_CUDA(cudaStreamSynchronize(arena->stream));
+    return STATUS_OK;
+}
+
+/* ---- The least time to move bytes, in whatever way is fastest. */
+
+enum { PAGE = 4096 };
+const MeasureLimits GLANCE = {5, 9, 5e-3}, LOOK = {9, 31, 20e-3};
+
+const Move EMPTY = {"empty kernel", launch_nothing, false};
+
+/* The shortest sample is less than *limit: then it is the limit. */
+Status time_trial(Arena *arena, const Move *trial, MeasureMode mode, const MeasureLimits *limits, Limit *limit) {
+    const MeasuredWork work = {trial->run, arena, nullptr};
+    Samples samples;
+    TRY(measure_gpu(mode, &work, arena->stream, limits, &samples));
+    for (size_t i = 0; i < samples.count; i++) {
+        if (samples.seconds[i] >= limit->seconds) continue; /* false while there is none */
+        limit->seconds = samples.seconds[i];
+        snprintf(limit->kernel, sizeof limit->kernel, "%s", trial->name);
+    }
+    samples_free(&samples);
+    return STATUS_OK;
+}
+
+/* The fastest shape of a mode, each looked at for a moment. */
+Status fastest(Arena *arena, MeasureMode mode, const Move **best) {
+    double least = INFINITY;
+    for (int i = 0; i < MOVE_COUNT; i++) {
+        if (!can(&MOVES[i], arena)) continue;
+        Limit limit = {INFINITY, ""};
+        TRY(time_trial(arena, &MOVES[i], mode, &GLANCE, &limit));
+        if (*best && limit.seconds >= least) continue;
+        *best = &MOVES[i];
+        least = limit.seconds;
+    }
+    return STATUS_OK;
+}
+
+/* Host times of a call until it returns have nothing to do with bytes. Warm caches have one fastest shape, whatever the mode. */
+Status take_modes(Arena *arena, unsigned modes, Limit out[MEASURE_MODE_COUNT]) {
+    const Move *cold = nullptr, *warm = nullptr;
+    for (int m = 0; m < MEASURE_MODE_COUNT; m++) {
+        const MeasureMode mode = static_cast<MeasureMode>(m);
+        if (!(modes & 1u << m)) continue;
+        const Move **best = mode == MEASURE_COLD ? &cold : &warm;
+        if (mode != MEASURE_ENQUEUE && !*best) TRY(fastest(arena, mode == MEASURE_COLD ? MEASURE_COLD : MEASURE_HOT, best));
+        Limit limit = {INFINITY, ""};
+        TRY(time_trial(arena, mode == MEASURE_ENQUEUE ? &EMPTY : *best, mode, &LOOK, &limit));
+        if (limit.seconds < INFINITY) out[m] = limit;
+    }
+    return STATUS_OK;
+}
+
+/* One block for both, so that small arrays share pages as a variant's may. */
+Status open_arena(Arena *arena, const LimitTask *task, double *scale) {
+    int device = 0;
+    const double bytes = task->read + task->written;
+    *scale = bytes > LIMIT_BYTES_MAX ? bytes / LIMIT_BYTES_MAX : 1;
+    arena->read = static_cast<size_t>(task->read / *scale), arena->written = static_cast<size_t>(task->written / *scale);
+    const size_t to = (arena->read + PAGE - 1) / PAGE * PAGE, all = to + arena->written + PAGE;
+    TRY_CUDA(cudaGetDevice(&device));
+    TRY_CUDA(cudaDeviceGetAttribute(&arena->sms, cudaDevAttrMultiProcessorCount, device));
+    void *block = nullptr;
+    const cudaError_t error = cudaMalloc(&block, all);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return status_fail(error == cudaErrorMemoryAllocation ? STATUS_MEMORY : STATUS_DEVICE, "limit: %zu bytes: %s", all,
+                           cudaGetErrorString(error));
+    }
+    arena->from = static_cast<char *>(block), arena->to = arena->from + to;
+    TRY_CUDA(cudaMemsetAsync(block, 0x3c, all, arena->stream));
+    TRY_CUDA(cudaStreamSynchronize(arena->stream));
+    return STATUS_OK;
+}
+
+} // namespace
+
+Status ceilings_cuda(void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count) {
+    *count = 0;
+    Arena arena = {};
+    size_t bytes = 0;
+    arena.stream = static_cast<cudaStream_t>(stream);
+    TRY(bytes_per_array(bytes_hint, &bytes));
+    Status status = open_arena(&arena, bytes);
+    if (status == STATUS_OK) status = measure_all(&arena, bytes, out, count);
+    if (arena.from) (void)cudaFree(arena.from);
+    if (arena.to) (void)cudaFree(arena.to);
+    return status;
+}
+
+Status limit_cuda(void *stream, const LimitTask *task, Limit out[MEASURE_MODE_COUNT]) {
+    for (int m = 0; m < MEASURE_MODE_COUNT; m++) out[m] = Limit{NAN, ""};
+    Arena arena = {};
+    double scale = 1;
+    arena.stream = static_cast<cudaStream_t>(stream);
+    Status status = open_arena(&arena, task, &scale);
+    if (status == STATUS_OK) status = take_modes(&arena, task->modes, out);
+    if (arena.from) (void)cudaFree(arena.from);
+    for (int m = 0; m < MEASURE_MODE_COUNT; m++)
+        if (m != MEASURE_ENQUEUE) out[m].seconds *= scale;
+    return status;
 }

@@ -1,4 +1,4 @@
-#include "measure/wrong_stream.h"
+#include "measure/measure.h"
 
 #include "kernel.h"
 #include "measure/gpu_queue.h"

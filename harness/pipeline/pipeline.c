@@ -4,7 +4,7 @@
 #include "base/jsontext.h"
 #include "base/process.h"
 #include "device/child.h"
-#include "device/threads.h"
+#include "device/device.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/run.h"
 #include "protocol.h"

@@ -7,7 +7,7 @@
 #include "base/mode.h"
 #include "base/params.h"
 #include "base/stats.h"
-#include "measure/activity.h"
+#include "measure/counts.h"
 #include "measure/limit.h"
 #include "verify/exact.h"
 #include "verify/norms.h"

@@ -1,10 +1,10 @@
 #include "worker/worker.h"
 
-#include "device/facts.h"
+#include "device/device.h"
 #include "measure/ceilings.h"
 #include "measure/counts.h"
 #include "measure/limit.h"
-#include "measure/wrong_stream.h"
+#include "measure/measure.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -60,12 +60,6 @@ Status discount_check(const Case *problem) {
     return status_fail(STATUS_INVALID, "batch=%zu n=%zu: more than 2^46 elements", batch_of(problem), n_of(problem));
 }
 
-static Status set_size(Case *problem, const char *name, size_t value) {
-    char text[32];
-    snprintf(text, sizeof text, "%zu", value);
-    return params_set(&problem->params, name, text);
-}
-
 static Status expect_floats(const Array *array, const char *name, const Case *problem) {
     if (array->dtype != DTYPE_F32 && array->dtype != DTYPE_F64)
         return status_fail(STATUS_INVALID, "%s: f32 or f64 is expected, not %s", name, dtype_name(array->dtype));
@@ -95,20 +89,16 @@ static Status adopt_x(const Array *x, Case *problem) {
         return status_fail(STATUS_INVALID, "x: one or two dimensions, [n] or [batch, n], are expected, not %d", x->rank);
     TRY(expect_floats(x, "x", NULL));
     problem->dtype = x->dtype;
-    TRY(set_size(problem, "batch", x->rank == 2 ? x->shape[0] : 1));
-    TRY(set_size(problem, "n", x->shape[x->rank - 1]));
+    TRY(vector_set_size(problem, "batch", x->rank == 2 ? x->shape[0] : 1));
+    TRY(vector_set_size(problem, "n", x->shape[x->rank - 1]));
     return discount_check(problem);
-}
-
-static double number_at(const Array *array, size_t i) {
-    return array->dtype == DTYPE_F32 ? (double)((const float *)array->data)[i] : ((const double *)array->data)[i];
 }
 
 /* The powers of an infinite factor are nothing that variants agree on. */
 static Status expect_finite(const Array *array, const char *name) {
     const size_t count = array->data ? array_count(array) : 0; /* no data: shapes are all that is known */
     for (size_t i = 0; i < count; i++) {
-        const double value = number_at(array, i);
+        const double value = vector_at(array, i);
         if (!isfinite(value)) return status_fail(STATUS_INVALID, "%s[%zu] is %g: finite factors are expected", name, i, value);
     }
     return STATUS_OK;
@@ -118,7 +108,7 @@ static Status expect_finite(const Array *array, const char *name) {
 static Status set_discount(const Array *gamma, Case *problem) {
     if (!gamma->data) return STATUS_OK;
     char text[32];
-    snprintf(text, sizeof text, "%.17g", number_at(gamma, 0));
+    snprintf(text, sizeof text, "%.17g", vector_at(gamma, 0));
     return params_set(&problem->params, "gamma", text);
 }
 
@@ -162,11 +152,7 @@ Status discount_generate_gamma(const Case *problem, Array *gamma) {
     const size_t count = array_count(gamma);
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < count; i++) {
-        const double value = one ? parameter : parameter * (0.9 + 0.1 * rng_uniform(key, i));
-        if (gamma->dtype == DTYPE_F32)
-            ((float *)gamma->data)[i] = (float)value;
-        else
-            ((double *)gamma->data)[i] = value;
+        vector_put(gamma, i, one ? parameter : parameter * (0.9 + 0.1 * rng_uniform(key, i)));
     }
     return STATUS_OK;
 }
@@ -194,4 +180,48 @@ Discount discount_of(const Case *problem, const Array *gamma, const Array *reset
         .reset = params_choice(&problem->params, "reset") == 1 ? reset->data : NULL,
         .gamma_written = params_real(&problem->params, "gamma"),
     };
+}
+
+/* ---- What any correct variant reads: see Op.least_read. */
+
+static const double GAMMA_FELT = 1e-3; /* with a smaller discount a variant might do without what is carried */
+
+/* An element counts unless a NaN or an infinity is carried into it, which may decide its sum alone. In the order in which sums
+ * grow: from the right, unless they are left or (not both) transposed. */
+static DiscountReads row_reads(const Discount *self, const Array *x, size_t row) {
+    const bool from_left = self->left != self->adjoint;
+    const unsigned char *reset = self->reset ? self->reset + row * self->n : NULL;
+    DiscountReads reads = {0};
+    size_t decided = 0; /* so many further elements get a NaN or an infinity */
+    bool first = true;
+    for (size_t step = 0; step < self->n; step++) {
+        const size_t i = from_left ? step : self->n - 1 - step, before = from_left ? i - 1 : i + 1;
+        const bool cut = step > 0 && reset && reset[self->adjoint ? before : i];
+        if (cut) reads.cuts++, first = true, decided = 0;
+        if (decided == 0) reads.elements++, reads.carried += !first;
+        if (decided > 0) decided--;
+        const bool finite = vector_finite_at(x, row * self->n + i);
+        reads.resets += step > 0 && finite;
+        if (!finite) decided = self->terms - 1;
+        first = false;
+    }
+    return reads;
+}
+
+DiscountReads discount_reads(const Discount *self, const Array *x) {
+    double elements = 0, carried = 0, cuts = 0, resets = 0;
+#pragma omp parallel for schedule(static) reduction(+ : elements, carried, cuts, resets)
+    for (size_t row = 0; row < self->batch; row++) {
+        const DiscountReads reads = row_reads(self, x, row);
+        elements += reads.elements, carried += reads.carried, cuts += reads.cuts, resets += reads.resets;
+    }
+    return (DiscountReads){elements, carried, cuts, resets};
+}
+
+double discount_factor_reads(const Case *problem, const Discount *self, const DiscountReads *reads) {
+    if (self->terms < 2 || self->n < 2) return 0; /* nothing is carried */
+    const double size = (double)dtype_size(problem->dtype);
+    const double gamma = self->gamma_per == GAMMA_ELEMENT ? reads->carried : self->gamma_per == GAMMA_ROW ? (double)self->batch : 0;
+    const bool felt = fabs(params_real(&problem->params, "gamma")) >= GAMMA_FELT;
+    return size * gamma + (self->reset && felt ? reads->resets : 0);
 }

@@ -5,6 +5,7 @@
 #include "op.h"
 #include "reference/recurrence.h"
 #include "reference/terms.h"
+#include "reference/vector.h"
 
 #include <float.h>
 
@@ -116,8 +117,8 @@ typedef struct DiscountPart {
  * terms. value, tolerance, parts (may be NULL): [n]. Returns whether it knows the parts. */
 bool discount_sharpen(const DiscountErrors *errors, const RecurrenceLine *line, const double *value, double *tolerance,
                       DiscountPart *parts);
-/* window.c. What roundings may cost each sum of so many terms of a row, n at most, if they go both ways, in units of x; by element,
- * to be freed. *out is NULL where that is not known. tolerance: for which the terms are. */
+/* sharpen.c. What roundings may cost each sum of so many terms of a row, n at most, if they go both ways, in units of x; by
+ * element, to be freed. *out is NULL where that is not known. tolerance: for which the terms are. */
 Status discount_window_chances(const DiscountErrors *errors, const RecurrenceLine *line, size_t terms, const double *tolerance,
                                double **out);
 /* All sums of all rows: value (may be NULL) and tolerance (may be NULL), in units of x. bound: DISCOUNT_DIFFERENCE doubles the

@@ -4,10 +4,6 @@
 #include <float.h>
 #include <stdlib.h>
 
-static double load(const void *data, bool f32, size_t i) {
-    return f32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
-}
-
 static const void *at(const Discount *self, const void *data, size_t i) {
     return (const char *)data + i * (self->f32 ? sizeof(float) : sizeof(double));
 }
@@ -23,7 +19,7 @@ static Survey survey(const void *data, bool f32, size_t count) {
     bool whole = true;
 #pragma omp parallel for schedule(static) reduction(max : most) reduction(min : least) reduction(&& : whole) if (count > 100000)
     for (size_t i = 0; i < count; i++) {
-        const double x = fabs(load(data, f32, i));
+        const double x = fabs(vector_load(data, f32, i));
         if (!(x <= DBL_MAX)) continue;
         most = x > most ? x : most;
         least = x > 0 && x < least ? x : least;
@@ -78,7 +74,7 @@ RecurrenceLine discount_line(const Discount *self, const DiscountFacts *facts, c
         line.factors = at(self, self->gamma, row * self->n);
         return line;
     }
-    line.factor = dd_from(load(self->gamma, self->f32, self->gamma_per == GAMMA_ROW ? row : 0));
+    line.factor = dd_from(vector_load(self->gamma, self->f32, self->gamma_per == GAMMA_ROW ? row : 0));
     if (self->unrounded && self->gamma_per == GAMMA_ALL) line.factor = dd_from(self->gamma_written);
     return line;
 }
@@ -92,7 +88,7 @@ DiscountErrors discount_errors(const Discount *self, const DiscountFacts *facts)
         .integral = facts->integral,
     };
     if (self->unrounded && self->gamma_per == GAMMA_ALL && self->gamma_written != 0) {
-        const double received = load(self->gamma, self->f32, 0);
+        const double received = vector_load(self->gamma, self->f32, 0);
         errors.drift = fabs((received - self->gamma_written) / self->gamma_written);
     }
     return errors;

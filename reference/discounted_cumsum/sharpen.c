@@ -4,11 +4,54 @@
  * added up, and that is a part of the row's own sums: no larger than twice the largest of them. Roundings differ in sign, or the
  * plain recurrence shows by how much they do not. */
 #include "discount.h"
-#include "levels.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { BLOCK = 1 << 16 };
+enum { BLOCK = 1 << 16, SHORTEST = 32 /* terms of a window; below, few things are rounded */, LEVELS = 24 /* 4^24 elements */ };
+
+/* How large the parts are that trees and blocks of a row's sums add up: stretches of 1, 4, 16, ... elements, by the sums that
+ * occur. A part that ends at p is y[p] - factor^h y[p-h]. How a variant aligns its parts is not known: the mean over all alignments
+ * counts.
+ *
+ * Of one row whose factor is the same for all elements; zeroed before the first. */
+typedef struct Levels {
+    int count;
+    double power[LEVELS];  /* factor^(4^k) */
+    double square[LEVELS]; /* of parts of 4^k elements, one ending at each element, weighted and added up */
+    double weight;         /* sum of the squares of the weights */
+    size_t since;          /* elements since the latest cut */
+} Levels;
+
+static void levels_begin(Levels *self, double factor, size_t n) {
+    *self = (Levels){.count = 1, .power = {factor}};
+    for (size_t length = 4; length < n && self->count < LEVELS; length *= 4)
+        self->power[self->count++] = pow(factor, (double)length);
+}
+
+/* The sum y[p], behind an element that takes `factor` times what is carried in: 0 cuts. y: from the row's first element on, at a
+ * distance of `step` elements. */
+static void levels_pass(Levels *self, const double *y, size_t p, ptrdiff_t step, double factor) {
+    const double *at = y + (ptrdiff_t)p * step, square = factor * factor;
+    if (factor == 0) memset(self->square, 0, sizeof self->square);
+    const size_t since = factor == 0 ? 0 : self->since;
+    size_t length = 1;
+    self->weight = 1 + square * self->weight;
+    for (int k = 0; k < self->count; k++, length *= 4) {
+        const double part = since >= length ? *at - self->power[k] * at[-(ptrdiff_t)length * step] : *at;
+        self->square[k] = part * part + square * self->square[k];
+    }
+    self->since = since + 1;
+}
+
+/* The same; returns the sum of the squares of weighted parts at one level, the mean over all levels. */
+static double levels_take(Levels *self, const double *y, size_t p, ptrdiff_t step, double factor) {
+    double total = 0, length = 1;
+    levels_pass(self, y, p, step, factor);
+    for (int k = 0; k < self->count; k++, length *= 4) total += self->square[k] / (length < self->weight ? length : self->weight);
+    return total / self->count;
+}
 
 /* Of the elements read so far, discounted to the present one. */
 typedef struct Running {
@@ -20,10 +63,6 @@ typedef struct Running {
     double most_travel;
     double plain, error; /* the recurrence in the dtype, and the most that it was off by */
 } Running;
-
-static double larger(double a, double b) {
-    return a > b ? a : b;
-}
 
 static void advance(Running *run, double x, double factor, double sum, bool f32) {
     const double size = fabs(factor);
@@ -41,7 +80,7 @@ static void advance(Running *run, double x, double factor, double sum, bool f32)
 
 /* 3 sqrt(sum of squares) of what is rounded: the recurrence's sums, and the parts of d levels. Where factors differ, no part is
  * larger than 2 R, and those of a level are s together. Powers by products err alike for all terms, in proportion to their
- * distance. level: from discount_levels_take(). */
+ * distance. level: from levels_take(). */
 static DiscountPart by_occurrence(const Running *run, const DiscountErrors *errors, double level) {
     const double most = sqrt(2 * run->most) * sqrt(errors->steps * run->sums + errors->depth * run->size);
     const double known = sqrt(DISCOUNT_ALIGNED * (errors->steps * run->squares + errors->depth * level));
@@ -78,7 +117,7 @@ typedef struct Row {
 /* What one element leaves for the next. */
 typedef struct Walk {
     Running run;
-    DiscountLevels levels;
+    Levels levels;
 } Walk;
 
 /* To position p. False: the sum there is not finite, and so are all up to the next cut. */
@@ -96,9 +135,9 @@ static bool walk_to(const Row *row, Walk *walk, size_t p, bool passes, double *l
     *level = INFINITY;
     if (line->factors) return true;
     if (passes)
-        discount_levels_pass(&walk->levels, row->y, p, row->step_of_y, step.factor.hi);
+        levels_pass(&walk->levels, row->y, p, row->step_of_y, step.factor.hi);
     else
-        *level = discount_levels_take(&walk->levels, row->y, p, row->step_of_y, step.factor.hi);
+        *level = levels_take(&walk->levels, row->y, p, row->step_of_y, step.factor.hi);
     return true;
 }
 
@@ -144,11 +183,116 @@ bool discount_sharpen(const DiscountErrors *errors, const RecurrenceLine *line, 
                      .tolerance = tolerance,
                      .parts = parts};
     Walk walk = {.run = {0}}, *into = recurrence_is_long(line->n) ? malloc((line->n / BLOCK + 1) * sizeof *into) : NULL;
-    discount_levels_begin(&walk.levels, line->factor.hi, line->n);
+    levels_begin(&walk.levels, line->factor.hi, line->n);
     if (into)
         sharpen_blocks(&row, walk, into);
     else
         sharpen_part(&row, walk, 0, line->n); /* also where there is no memory for blocks */
     free(into);
     return true;
+}
+
+/* ---- What sums of k terms may be off by if errors go both ways, as above for sums of all terms y. A part of a window is
+ * y[b] - G y[a], G the product of the factors between, and (y - z)^2 is at most 2 (y^2 + z^2): so the squares of all that is
+ * rounded follow from those of y. Windows in which errors go one way, such as behind one large element, are found by trial.
+ * docs/ops/discounted_cumsum.md has the argument. */
+
+/* Error of the plain recurrence in the dtype over the window that ends at `last`, from its far end. */
+static double trial(const RecurrenceLine *line, size_t terms, size_t last) {
+    Dd exact = dd_from(0);
+    double plain = 0;
+    for (size_t p = last + 1 - terms; p <= last; p++) {
+        const RecurrenceStep step = recurrence_step(line, p);
+        const double x = step.x / line->scale;
+        exact = dd_add_double(dd_multiply(exact, step.factor), x);
+        plain = recurrence_rounded(x + recurrence_rounded(step.factor.hi * plain, line->f32), line->f32);
+    }
+    return fabs(dd_add_double(dd_negate(exact), plain).hi);
+}
+
+/* Windows that begin and end at every stride. */
+typedef struct Trials {
+    size_t terms, stride, count;
+    double *error;
+} Trials;
+
+static Trials trials_run(const RecurrenceLine *line, size_t terms) {
+    Trials self = {.terms = terms, .stride = terms / 2};
+    self.count = (line->n - terms) / self.stride + 1;
+    self.error = malloc(self.count * sizeof *self.error);
+    for (size_t t = 0; t < self.count && self.error; t++) self.error[t] = trial(line, terms, terms - 1 + t * self.stride);
+    return self;
+}
+
+/* The largest of those that overlap the window that ends at p. */
+static double trials_near(const Trials *self, size_t p) {
+    const size_t from = p < 2 * self->terms ? 0 : (p - 2 * self->terms) / self->stride + 1, to = p / self->stride;
+    double most = 0;
+    for (size_t t = from; t <= to && t < self->count; t++) most = larger(most, self->error[t]);
+    return most;
+}
+
+/* By position; moment: sum j w_j x_j of all terms. */
+static void plain_sums(const RecurrenceLine *line, double *y, double *moment) {
+    double sum = 0, travel = 0;
+    for (size_t p = 0; p < line->n; p++) {
+        const RecurrenceStep step = recurrence_step(line, p);
+        const double factor = step.cut ? 0 : step.factor.hi;
+        travel = step.cut ? 0 : factor * (travel + sum);
+        sum = (step.kind == KIND_FINITE ? step.x / line->scale : NAN) + (step.cut ? 0 : factor * sum);
+        y[p] = sum;
+        moment[p] = travel;
+    }
+}
+
+static void chances(const DiscountErrors *errors, const RecurrenceLine *line, const Trials *trials, const double *y,
+                    const double *moment, const double *tolerance, double *chance) {
+    const double k = (double)trials->terms, power = pow(line->factor.hi, k);
+    Levels levels;
+    levels_begin(&levels, line->factor.hi, line->n);
+    double squares = 0, most = 0, most_moment = 0;
+    for (size_t p = 0, since = 0; p < line->n; p++, since++) {
+        const RecurrenceStep step = recurrence_step(line, p);
+        const double factor = step.cut ? 0 : step.factor.hi, size = fabs(factor);
+        if (factor == 0) squares = most = most_moment = 0, since = 0;
+        const bool behind = since >= trials->terms;
+        const double left = behind ? power * y[p - trials->terms] : 0;
+        const double moved = behind ? power * (moment[p - trials->terms] + k * y[p - trials->terms]) : 0;
+        squares = y[p] * y[p] + size * size * squares;
+        most = larger(fabs(y[p]), size * most);
+        most_moment = larger(fabs(moment[p] - moved), size * most_moment);
+        const double level = levels_take(&levels, y, p, 1, factor);
+        const double serial = errors->steps * 2 * (squares + k * left * left);
+        const double border = errors->border > 0 ? 2 * (errors->border * most * most + squares) : 0;
+        const double random = 3 * sqrt(DISCOUNT_ALIGNED * (serial + border + errors->depth * level));
+        const double powers = errors->steps > 1 ? 0.5 * most_moment : 0;
+        const double alike = 4 * trials_near(trials, p), error = errors->u * (random + powers + 2 * fabs(y[p] - left)) + alike;
+        const size_t i = recurrence_element(line, p);
+        chance[i] = squares > 0x1p-900 ? error : INFINITY; /* squares may have underflown */
+        bound_term(DISCOUNT_TERM_PLAIN, 3 * errors->u * sqrt(DISCOUNT_ALIGNED * serial));
+        bound_term(DISCOUNT_TERM_BORDER, 3 * errors->u * sqrt(DISCOUNT_ALIGNED * border));
+        bound_term(DISCOUNT_TERM_LEVELS, 3 * errors->u * sqrt(DISCOUNT_ALIGNED * errors->depth * level));
+        bound_term(DISCOUNT_TERM_POWERS, errors->u * powers);
+        bound_term(DISCOUNT_TERM_TRIAL, alike);
+        bound_terms_settle(&tolerance[i]);
+    }
+}
+
+Status discount_window_chances(const DiscountErrors *errors, const RecurrenceLine *line, size_t terms, const double *tolerance,
+                               double **out) {
+    *out = NULL;
+    if (errors->drift > 0 || line->wide || line->factors || terms < SHORTEST) return STATUS_OK;
+    double *sums = malloc(2 * line->n * sizeof *sums), *chance = malloc(line->n * sizeof *chance);
+    const Trials trials = trials_run(line, terms);
+    const bool room = sums && chance && trials.error;
+    if (room) {
+        plain_sums(line, sums, sums + line->n);
+        chances(errors, line, &trials, sums, sums + line->n, tolerance, chance);
+        *out = chance;
+    } else {
+        free(chance);
+    }
+    free(sums);
+    free(trials.error);
+    return room ? STATUS_OK : status_fail(STATUS_MEMORY, "reference of discounted sums: no memory for a row of %zu", line->n);
 }

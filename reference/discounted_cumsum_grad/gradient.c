@@ -6,6 +6,139 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- dgamma of a row or of all rows if errors go both ways. In reading order dgamma is the sum of z[p] y[p-1], z = dx, and so is
+ * off by sum z[p] dy[p-1] + y[p-1] dz[p]. An error of y[p] that is carried on is G dy[p] at p + d, G the product of the factors
+ * between, or less where the sums share less than that. The variance of sum a[p] dy[p] is therefore at most sum over p of r[p]^2
+ * |a[p]| (|a[p]| + 2 sum over d of what G a[p+d] has of the sign of a[p]), r[p]^2 the variance of dy[p]. r is seven standard
+ * deviations, and so is the root of the sum. docs/ops/discounted_cumsum.md. */
+
+/* What a sum of products of a row, or of rows, may be off by if errors go both ways; in plain doubles. */
+typedef struct Chance {
+    bool known;
+    double variance;       /* of what the factors are off by, times 7^2 */
+    double powers;         /* what they are off by alike, with its sign */
+    double rest;           /* underflow, and products of errors */
+    double trial;          /* the sum as plain recurrences in the dtype give it */
+    double chain, partial; /* sum of squares of the partial sums; the sum */
+} Chance;
+
+/* One row, by element; parts: of y and dx, as discount_sharpen() has them. */
+typedef struct Factors {
+    const RecurrenceLine *y_line, *dx_line;
+    const double *y, *dx;
+    const DiscountPart *y_parts, *dx_parts;
+} Factors;
+/* Coefficients of errors further on, discounted to here, by their sign. */
+typedef struct Ahead {
+    double plus, minus;
+} Ahead;
+
+static Ahead ahead_step(Ahead ahead, double coefficient, double factor) {
+    const double plus = ahead.plus + larger(coefficient, 0), minus = ahead.minus + larger(-coefficient, 0), size = fabs(factor);
+    return factor < 0 ? (Ahead){size * minus, size * plus} : (Ahead){size * plus, size * minus};
+}
+
+static double variance_of(double deviation, double coefficient, Ahead ahead) {
+    const double size = fabs(coefficient), same = coefficient > 0 ? ahead.plus : ahead.minus;
+    return deviation * size * (deviation * (size + 2 * same));
+}
+
+static void take(Chance *self, const DiscountPart *part, double coefficient, Ahead ahead) {
+    self->variance += variance_of(part->random, coefficient, ahead) + variance_of(part->powers, coefficient, ahead);
+    self->powers += coefficient * part->powers_signed;
+    self->rest += fabs(coefficient) * part->underflow;
+}
+
+static double of_both(const DiscountPart *a, const DiscountPart *b) {
+    return (a->random + a->powers + a->underflow) * (b->random + b->powers + b->underflow);
+}
+
+/* What is carried into position p. */
+static double factor_into(const RecurrenceLine *line, size_t p) {
+    const RecurrenceStep step = recurrence_step(line, p);
+    return step.cut ? 0 : step.factor.hi;
+}
+
+/* Errors of dx flow to lower positions. trial[p]: y by the plain recurrence. */
+static Chance forwards(const Factors *f, double *trial) {
+    Chance self = {.known = true};
+    const RecurrenceLine *line = f->y_line;
+    Ahead behind = {0, 0};
+    double before = 0; /* y[p-1] */
+    for (size_t p = 0; p < line->n; p++) {
+        const size_t i = recurrence_element(line, p);
+        const RecurrenceStep step = recurrence_step(line, p);
+        const double factor = step.cut ? 0 : step.factor.hi, coefficient = step.cut ? 0 : before;
+        take(&self, &f->dx_parts[i], coefficient, behind);
+        behind = ahead_step(behind, coefficient, p + 1 < line->n ? factor_into(line, p + 1) : 0);
+        trial[p] = recurrence_rounded(step.x / line->scale + recurrence_rounded(factor * (p > 0 ? trial[p - 1] : 0), line->f32),
+                                      line->f32);
+        self.partial += coefficient * f->dx[i];
+        self.chain += self.partial * self.partial;
+        if (!step.cut) self.rest += of_both(&f->y_parts[recurrence_element(line, p - 1)], &f->dx_parts[i]);
+        before = f->y[i];
+    }
+    return self;
+}
+
+/* Errors of y flow to higher positions; sums from the other end. */
+static void backwards(const Factors *f, const double *trial, Chance *self) {
+    const RecurrenceLine *line = f->y_line;
+    Ahead ahead = {0, 0};
+    double after = 0, factor = 0, z = 0, partial = 0, chain = 0; /* dx[p+1], what leads there, the trial's dx[p+1] */
+    bool cut = true;
+    for (size_t p = line->n; p-- > 0;) {
+        const size_t i = recurrence_element(line, p), q = line->n - 1 - p;
+        const double coefficient = cut ? 0 : after, dy = recurrence_step(f->dx_line, q).x / f->dx_line->scale;
+        take(self, &f->y_parts[i], coefficient, ahead);
+        self->trial += cut ? 0 : trial[p] * z;
+        partial += coefficient * f->y[i];
+        chain += partial * partial;
+        z = recurrence_rounded(dy + recurrence_rounded(factor * z, line->f32), line->f32);
+        const RecurrenceStep step = recurrence_step(line, p);
+        cut = step.cut;
+        factor = cut ? 0 : step.factor.hi;
+        ahead = ahead_step(ahead, coefficient, factor);
+        after = f->dx[i];
+    }
+    self->chain = larger(self->chain, chain);
+}
+
+/* memory: [n]. */
+static Chance chance_of(const Factors *factors, double *memory) {
+    Chance self = forwards(factors, memory);
+    backwards(factors, memory, &self);
+    return self;
+}
+
+static Chance chance_add(const Chance *a, const Chance *b) {
+    const double partial = a->partial + b->partial;
+    return (Chance){.known = a->known && b->known,
+                    .variance = a->variance + b->variance,
+                    .powers = a->powers + b->powers,
+                    .rest = a->rest + b->rest,
+                    .trial = a->trial + b->trial,
+                    .chain = a->chain + b->chain + partial * partial,
+                    .partial = partial};
+}
+
+/* The tolerance of a sum in double, without the rounding of the result. size: sum |products|; additions: that a product meets. */
+static double chance_error(const Chance *self, double value, double size, double additions) {
+    static const double LEAST = 0x1p-300, MOST = 0x1p300; /* squares stay in range */
+    static const double SCATTERED = 1.0 / 64;             /* of the sum, which parts that are no stretches of a row may have */
+    if (!self->known || !(size >= LEAST && size <= MOST)) return INFINITY;
+    const double sums = 3 * 0x1p-53 * (sqrt(self->chain) + sqrt(additions) * SCATTERED * size);
+    if (!isfinite(self->variance) || !isfinite(sums)) return INFINITY; /* an infinite dx that meets nothing: 0 times inf */
+    bound_terms_forget();
+    bound_term("additions of the products, 3 2^-53 sqrt(sum of squares of partial sums)", sums);
+    bound_term("roundings of dx and y of either sign", sqrt(self->variance));
+    bound_term("powers of the discount that are made by products, u sum a T / 2", fabs(self->powers));
+    bound_term("errors of one sign, 4 E", 4 * fabs(self->trial - value));
+    return larger(sqrt(self->variance + sums * sums), 4 * fabs(self->trial - value)) + fabs(self->powers) + self->rest;
+}
+
+/* ---- dgamma. */
+
 /* How tolerances are found: by those of dx and y (sums of all terms), or by the terms of the products and a length of chains. */
 typedef enum Rule { RULE_OF_FACTORS, RULE_OF_TERMS, RULE_OF_CHAINS } Rule;
 
@@ -24,7 +157,7 @@ typedef struct Gradient {
 typedef struct GradientTotal {
     Num value;
     double slack, size; /* sum of what products may be off by, and of |products| */
-    GradientChance chance;
+    Chance chance;
 } GradientTotal;
 
 /* Context of the two recurrences of a row, by element. num[i] and slack[i]: first y[i] and its tolerance, then those of the product
@@ -107,7 +240,7 @@ static bool row_memory_open(RowMemory *self, size_t n) {
     return true;
 }
 
-static Status all_terms(const Gradient *g, size_t b, RowMemory *row, GradientChance *chance) {
+static Status all_terms(const Gradient *g, size_t b, RowMemory *row, Chance *chance) {
     const Discount *self = g->self;
     Discount transposed = *self;
     transposed.adjoint = true;
@@ -125,7 +258,7 @@ static Status all_terms(const Gradient *g, size_t b, RowMemory *row, GradientCha
     memcpy(row->trial, g->dx_tolerance + b * self->n, self->n * sizeof *row->trial);
     const DiscountErrors dx_errors = discount_errors(&transposed, &g->of_dy);
     if (!discount_sharpen(&dx_errors, &dx, row->dx, row->trial, row->dx_parts)) return STATUS_OK;
-    *chance = gradient_chance(&(GradientFactors){&y, &dx, row->y, row->dx, row->y_parts, row->dx_parts}, row->trial);
+    *chance = chance_of(&(Factors){&y, &dx, row->y, row->dx, row->y_parts, row->dx_parts}, row->trial);
     return STATUS_OK;
 }
 
@@ -148,7 +281,7 @@ static double by_factors(const Gradient *g, const GradientTotal *total, double v
     const bool exact = g->integral && total->slack == 0 && total->size <= 0x1p53, f32 = g->self->f32;
     if (exact && (!f32 || fabs(value) <= 0x1p24)) return 0;
     const double chain = exact ? 0 : 1.01 * 0x1p-53 * chain_of(g->self) * (total->size + total->slack);
-    const double by_chance = gradient_chance_error(&total->chance, value, total->size, chain_of(g->self));
+    const double by_chance = chance_error(&total->chance, value, total->size, chain_of(g->self));
     const double surely = total->slack + chain, before = by_chance < surely ? by_chance : surely;
     const double result = f32 ? 0x1p-24 * (fabs(value) + before) : 0;
     if (before == surely) {
@@ -185,7 +318,7 @@ static void settle(const Gradient *g, const GradientTotal *total, double *value,
     bound_terms_settle(tolerance);
 }
 
-static Status products_of(const Gradient *g, size_t b, bool window, RowMemory *memory, GradientChance *chance) {
+static Status products_of(const Gradient *g, size_t b, bool window, RowMemory *memory, Chance *chance) {
     if (!window) return all_terms(g, b, memory, chance);
     const Discount *self = g->self;
     GradientRow row = {discount_line(self, &g->of_x, g->x, b), discount_line(self, &g->of_dy, g->dy, b), self->terms};
@@ -197,8 +330,7 @@ static Status products_of(const Gradient *g, size_t b, bool window, RowMemory *m
 }
 
 static GradientTotal total_add(GradientTotal a, const GradientTotal *b) {
-    return (GradientTotal){num_add(a.value, b->value), a.slack + b->slack, a.size + b->size,
-                           gradient_chance_add(&a.chance, &b->chance)};
+    return (GradientTotal){num_add(a.value, b->value), a.slack + b->slack, a.size + b->size, chance_add(&a.chance, &b->chance)};
 }
 
 /* One row: its products into dgamma (per element), or their sum. */
@@ -206,7 +338,7 @@ static Status run_row(const Gradient *g, size_t b, bool window, bool tolerance_o
     const Discount *self = g->self;
     if (self->n == 0) return STATUS_OK;
     RowMemory memory;
-    GradientChance chance = {0};
+    Chance chance = {0};
     const bool room = row_memory_open(&memory, self->n);
     const Status status = room ? products_of(g, b, window, &memory, &chance) : STATUS_MEMORY;
     for (size_t i = 0; i < self->n && status == STATUS_OK; i++) {

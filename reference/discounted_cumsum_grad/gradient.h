@@ -86,28 +86,6 @@ typedef struct GradientRow {
 /* Adds dL/dg[p] to products[p], which begin empty, for terms <= n. window.c */
 Status gradient_window(const GradientRow *row, Num *products);
 
-/* What a sum of products of a row, or of rows, may be off by if errors go both ways; in plain doubles. */
-typedef struct GradientChance {
-    bool known;
-    double variance;       /* of what the factors are off by, times 7^2 */
-    double powers;         /* what they are off by alike, with its sign */
-    double rest;           /* underflow, and products of errors */
-    double trial;          /* the sum as plain recurrences in the dtype give it */
-    double chain, partial; /* sum of squares of the partial sums; the sum */
-} GradientChance;
-
-/* One row, by element; parts: of y and dx, as discount_sharpen() has them. chance.c */
-typedef struct GradientFactors {
-    const RecurrenceLine *y_line, *dx_line;
-    const double *y, *dx;
-    const DiscountPart *y_parts, *dx_parts;
-} GradientFactors;
-/* memory: [n]. */
-GradientChance gradient_chance(const GradientFactors *factors, double *memory);
-GradientChance gradient_chance_add(const GradientChance *a, const GradientChance *b);
-/* The tolerance of a sum in double, without the rounding of the result. size: sum |products|; additions: that a product meets. */
-double gradient_chance_error(const GradientChance *self, double value, double size, double additions);
-
 /* Behind those of DiscountBound: dgamma added up in the dtype. */
 enum { GRADIENT_DTYPE_SUMS = DISCOUNT_DIFFERENCE + 1 };
 

@@ -2,7 +2,6 @@
  *
  * With L = sum dy y: dx = dL/dx, dgamma = dL/dgamma. The reference is in gradient.c. */
 #include "gradient.h"
-#include "reference/vector.h"
 
 static const ParamSpec PARAMS[] = {DISCOUNT_PARAMS, {0}};
 

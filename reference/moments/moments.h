@@ -3,8 +3,7 @@
 #define RUNGS_REFERENCE_MOMENTS_H
 
 #include "op.h"
-#include "reference/terms.h"
-#include "sums.h"
+#include "reference/dd.h"
 
 /* Index into the op's outputs. */
 typedef enum MomentsOutput {
@@ -33,25 +32,36 @@ Status moments_reference(const Case *problem, const Array *in, int bound, Refere
 /* STATUS_INVALID unless all are positive and finite, and at most 2^600 apart. */
 Status moments_weights_range(const Array *weights, double *least, double *most);
 
-/* What the bounds depend on: one column of finite elements that are not all the same, in its scaled units. */
-typedef struct MomentsFacts {
-    double mean, mean_abs;              /* of x, of |x| */
-    double central[MOMENTS_POWERS + 1]; /* mean (x - mean)^p for even p up to 6; where the order stops at 4, [6] is 0 */
-    double rows;
-    double most; /* W / least weight: no standardised moment of order p is beyond most^(p/2 - 1) */
-    bool f32, weighted;
-} MomentsFacts;
+/* sums.c: sums over the columns of a row-major matrix for the reference of `moments`: two passes, each a cascaded sum in
+ * double-double, the same bits for any number of threads and any instruction set.
+ *
+ * A matrix of few columns is read as one of more columns and fewer rows, so that vectors fill: `fold` rows side by side. Rows are
+ * cut into chunks of a fixed length, columns into strips; what a chunk gives is merged in the chunks' order.
+ */
+enum { MOMENTS_POWERS = 6 };
 
-/* Tolerances of one column, the mean's and the variance's still in scaled units. */
-typedef struct MomentsTolerance {
-    double mean, var;
-    double standardised[MOMENTS_POWERS + 1]; /* of order 3 .. order */
-    double by_var[MOMENTS_POWERS + 1];       /* what the variance's error is of it */
-} MomentsTolerance;
+typedef struct MomentsInput {
+    const void *x;       /* [rows, cols] */
+    const void *weights; /* [rows]; NULL: all 1 */
+    double weight_scale; /* a power of two that weights are taken times */
+    bool f32;
+    size_t rows, cols;
+    int powers; /* 4 or 6 */
+} MomentsInput;
 
-/* bounds.c. Of the mean alone, which constant columns have too. */
-double moments_mean_tolerance(const MomentsFacts *facts, MomentsBound bound);
-/* standardised[p]: the reference. */
-void moments_tolerance(const MomentsFacts *facts, MomentsBound bound, int order, const double *standardised, MomentsTolerance *out);
+/* One column. Elements that are not finite count as 0 in the sums. */
+typedef struct MomentsColumn {
+    double min, max; /* NaN ignored; +inf, -inf if there is nothing else */
+    bool nan;
+    double scale; /* a power of two: scale |x| < 2 */
+    /* Of scale x: */
+    double mean_abs;
+    double shift;                 /* the mean, rounded to double */
+    Dd offset;                    /* mean - shift */
+    Dd power[MOMENTS_POWERS + 1]; /* mean of (x - shift)^p, p = 2 .. powers */
+} MomentsColumn;
+
+/* total: the sum of the scaled weights, or rows. rows > 0. */
+Status moments_sums(const MomentsInput *input, Dd total, MomentsColumn *columns);
 
 #endif

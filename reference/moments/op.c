@@ -1,6 +1,6 @@
 /* moments - statistics of every column of a matrix: meaning, parameters, bounds, work. See docs/ops/moments.md.
  *
- * The reference is in reference.c (over sums.c), the tolerances in bounds.c. */
+ * The reference is in reference.c (over sums.c). */
 #include "moments.h"
 
 #include "base/rng.h"
@@ -63,12 +63,6 @@ static Status shapes(const Case *problem, Array *in, Array *out) {
     return STATUS_OK;
 }
 
-static Status set_size(Case *problem, const char *name, size_t value) {
-    char text[32];
-    snprintf(text, sizeof text, "%zu", value);
-    return params_set(&problem->params, name, text);
-}
-
 static Status adopt(const Array *in, Case *problem) {
     const Array *x = &in[0], *weights = &in[1];
     if (x->rank < 0) return status_fail(STATUS_INVALID, "x: missing; an f32 or f64 array [rows, cols] is expected");
@@ -78,8 +72,8 @@ static Status adopt(const Array *in, Case *problem) {
     if (x->dtype != DTYPE_F32 && x->dtype != DTYPE_F64)
         return status_fail(STATUS_INVALID, "x: f32 or f64 is expected, not %s", dtype_name(x->dtype));
     problem->dtype = x->dtype;
-    TRY(set_size(problem, "rows", x->shape[0]));
-    TRY(set_size(problem, "cols", x->rank == 2 ? x->shape[1] : 1));
+    TRY(vector_set_size(problem, "rows", x->shape[0]));
+    TRY(vector_set_size(problem, "cols", x->rank == 2 ? x->shape[1] : 1));
     if (weights->rank < 0) return params_set(&problem->params, "weights", WEIGHTS[0]);
     if (weights->rank != 1 || weights->shape[0] != x->shape[0]) {
         char given[128];
@@ -94,17 +88,6 @@ static Status adopt(const Array *in, Case *problem) {
     return params_set(&problem->params, "weights", WEIGHTS[WEIGHTS_ROW]);
 }
 
-static void put(Array *array, size_t i, double value) {
-    if (array->dtype == DTYPE_F64)
-        ((double *)array->data)[i] = value;
-    else
-        ((float *)array->data)[i] = (float)value;
-}
-
-static double get(const Array *array, size_t i) {
-    return array->dtype == DTYPE_F64 ? ((const double *)array->data)[i] : (double)((const float *)array->data)[i];
-}
-
 /* Weights from U(0.5, 1.5), heavy-tailed ones beside heavy-tailed data; the spread of the columns. */
 static Status generate(const Case *problem, int index, Array *in) {
     const size_t n = array_count(in);
@@ -112,7 +95,7 @@ static Status generate(const Case *problem, int index, Array *in) {
         const uint64_t key = rng_at(problem->seed, UINT64_C(0x77656967687473));
         const bool heavy = strcmp(problem->input, "heavytail") == 0;
 #pragma omp parallel for schedule(static)
-        for (size_t i = 0; i < n; i++) put(in, i, heavy ? exp2(60 * rng_uniform(key, i) - 30) : 0.5 + rng_uniform(key, i));
+        for (size_t i = 0; i < n; i++) vector_put(in, i, heavy ? exp2(60 * rng_uniform(key, i) - 30) : 0.5 + rng_uniform(key, i));
         return STATUS_OK;
     }
     if (params_choice(&problem->params, "columns") != COLUMNS_SCALED) return STATUS_OK;
@@ -120,8 +103,8 @@ static Status generate(const Case *problem, int index, Array *in) {
     const size_t cols = in->shape[1];
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < n; i++) {
-        const double c = (double)(i % cols + 1), value = get(in, i);
-        put(in, i, uniform ? c * (3 * value - 1) : c * value);
+        const double c = (double)(i % cols + 1), value = vector_at(in, i);
+        vector_put(in, i, uniform ? c * (3 * value - 1) : c * value);
     }
     return STATUS_OK;
 }

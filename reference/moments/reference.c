@@ -1,9 +1,104 @@
-/* The reference of `moments`: values from sums.h, tolerances from bounds.c; NaN, infinities and columns whose
- * elements are all the same are settled here. */
+/* The reference of `moments`: values from sums.c, and the bounds, for whose constants docs/ops/moments.md has the argument. NaN,
+ * infinities and columns whose elements are all the same are settled here. */
 #include "moments.h"
+
+#include "reference/terms.h"
+#include "reference/vector.h"
 
 #include <float.h>
 #include <stdlib.h>
+
+/* ---- The bounds. Everything is in the column's scaled units. */
+
+/* What the bounds depend on: one column of finite elements that are not all the same, in its scaled units. */
+typedef struct Facts {
+    double mean, mean_abs;              /* of x, of |x| */
+    double central[MOMENTS_POWERS + 1]; /* mean (x - mean)^p for even p up to 6; where the order stops at 4, [6] is 0 */
+    double rows;
+    double most; /* W / least weight: no standardised moment of order p is beyond most^(p/2 - 1) */
+    bool f32, weighted;
+} Facts;
+
+/* Tolerances of one column, the mean's and the variance's still in scaled units. */
+typedef struct Tolerance {
+    double mean, var;
+    double standardised[MOMENTS_POWERS + 1]; /* of order 3 .. order */
+    double by_var[MOMENTS_POWERS + 1];       /* what the variance's error is of it */
+} Tolerance;
+
+/* What a sum may err by, relatively to the sum of the magnitudes. One accumulator may round the same way all along, n u; else
+ * 3 sqrt(D) u for chains of D additions whose roundings are not all of one sign (Higham and Mary 2019): seven standard deviations.
+ * Never more than 1/256: a result that is further off is wrong, whatever theory allows a serial sum of that length. */
+static double growth(const Facts *facts, MomentsBound bound) {
+    const double u = facts->f32 ? 0x1p-24 : 0x1p-53, more = facts->weighted ? 16 : 0;
+    const double g = bound == MOMENTS_NAIVE_SUM ? 64 + facts->rows + more : 3 * sqrt(16 + facts->rows / 16 + more);
+    return g * u < 0x1p-8 ? g * u : 0x1p-8;
+}
+
+/* mean |x - mean|^p, for odd p from above (Cauchy and Schwarz). */
+static double spread(const Facts *facts, int p) {
+    if (p == 0) return 1;
+    if (p == 1) return sqrt(facts->central[2]);
+    return p % 2 == 0 ? facts->central[p] : sqrt(facts->central[p - 1]) * sqrt(facts->central[p + 1]);
+}
+
+/* mean of (|x - mean| + reach)^p, less its first term unless `whole`. */
+static double widened(const Facts *facts, int p, double reach, bool whole) {
+    double binomial = 1, power = 1, sum = whole ? spread(facts, p) : 0;
+    for (int k = 1; k <= p; k++) {
+        binomial = binomial * (p - k + 1) / k;
+        power *= reach;
+        sum += binomial * power * spread(facts, p - k);
+    }
+    return sum;
+}
+
+/* Error of mean (x - mean)^p. */
+static double central_error(const Facts *facts, MomentsBound bound, int p) {
+    const double g = growth(facts, bound);
+    const double shift = 2 * g * facts->mean_abs;
+    double error = 2 * g * widened(facts, p, 2 * shift, true);
+    if (bound == MOMENTS_UPDATING || bound == MOMENTS_NAIVE_SUM) error += widened(facts, p, shift, false);
+    if (bound == MOMENTS_POWER_SUMS) error += 4 * (64 + facts->rows) * 0x1p-53 * widened(facts, p, 2 * fabs(facts->mean), true);
+    return error;
+}
+
+/* Of the mean alone, which constant columns have too. */
+static double mean_tolerance(const Facts *facts, MomentsBound bound) {
+    double g = growth(facts, bound);
+    if (bound == MOMENTS_POWER_SUMS) g += 2 * (64 + facts->rows) * 0x1p-53;
+    return 2 * g * facts->mean_abs + 3 * (facts->f32 ? 0x1p-24 : 0x1p-53) * fabs(facts->mean);
+}
+
+/* e / var^(p/2), one factor at a time, as the reference divides. */
+static double standardised_error(double e, double var, int p) {
+    for (int left = p; left >= 2; left -= 2) e /= var;
+    return p % 2 == 0 ? e : e / sqrt(var);
+}
+
+static double at_most(double value, double limit) {
+    return value < limit ? value : limit; /* a NaN is the limit */
+}
+
+/* standardised[p]: the reference. */
+static void tolerances_of(const Facts *facts, MomentsBound bound, int order, const double *standardised, Tolerance *out) {
+    const double u = facts->f32 ? 0x1p-24 : 0x1p-53, var = facts->central[2];
+    *out = (Tolerance){0};
+    out->mean = mean_tolerance(facts, bound);
+    out->var = central_error(facts, bound, 2) + 4 * u * var;
+    /* (m + dm) / (v + dv)^(p/2) for |dv| <= r v */
+    const double r = out->var / var;
+    for (int p = 3; p <= order; p++) {
+        const double limit = bound == MOMENTS_POWER_SUMS ? DBL_MAX : 2 * pow(facts->most, 0.5 * p - 1); /* all but nonsense */
+        const double grown = r < 1 ? pow(1 - r, -0.5 * p) : INFINITY;
+        const double error =
+            fabs(standardised[p]) * (grown - 1) + standardised_error(central_error(facts, bound, p), var, p) * grown;
+        out->by_var[p] = fabs(standardised[p]) * (grown - 1);
+        out->standardised[p] = at_most(error + 8 * u * fabs(standardised[p]), limit);
+    }
+}
+
+/* ---- The values. */
 
 typedef struct Settling {
     int order;
@@ -65,19 +160,19 @@ static double standardise(Dd m, Dd var, int p) {
 static void settle_ordinary(const Settling *self, const MomentsColumn *column, size_t c) {
     const double tiny = self->input.f32 ? 0x1p-149 : 0x1p-1074, scale = column->scale;
     const Dd mean = dd_add_double(column->offset, column->shift);
-    MomentsFacts facts = {.mean = mean.hi,
-                          .mean_abs = column->mean_abs,
-                          .rows = (double)self->input.rows,
-                          .most = self->total.hi / self->least_weight,
-                          .f32 = self->input.f32,
-                          .weighted = self->input.weights != NULL};
+    Facts facts = {.mean = mean.hi,
+                   .mean_abs = column->mean_abs,
+                   .rows = (double)self->input.rows,
+                   .most = self->total.hi / self->least_weight,
+                   .f32 = self->input.f32,
+                   .weighted = self->input.weights != NULL};
     Dd central[MOMENTS_POWERS + 1];
     for (int p = 2; p <= self->input.powers; p++) central[p] = central_moment(column, p);
     for (int p = 2; p <= self->input.powers; p += 2) facts.central[p] = central[p].hi;
     double standardised[MOMENTS_POWERS + 1] = {0};
     for (int p = 3; p <= self->order; p++) standardised[p] = standardise(central[p], central[2], p);
-    MomentsTolerance tolerance;
-    moments_tolerance(&facts, self->bound, self->order, standardised, &tolerance);
+    Tolerance tolerance;
+    tolerances_of(&facts, self->bound, self->order, standardised, &tolerance);
     bound_term("chains of n/16 additions of numbers of any sign, 2 g mean|x|", tolerance.mean);
     put(self, MOMENTS_MEAN, c, mean.hi / scale, tolerance.mean / scale + 2 * tiny);
     bound_term("chains of n/16 additions of squares, e_2", tolerance.var);
@@ -97,27 +192,23 @@ static void settle(const Settling *self, const MomentsColumn *column, size_t c) 
         put(self, MOMENTS_MEAN, c, nan || (low && high) ? NAN : low ? -INFINITY : INFINITY, 0);
         put_spread(self, c, NAN, NAN);
     } else if (column->min == column->max) {
-        const MomentsFacts facts = {.mean = column->min,
-                                    .mean_abs = fabs(column->min),
-                                    .rows = (double)self->input.rows,
-                                    .f32 = self->input.f32,
-                                    .weighted = self->input.weights != NULL};
-        put(self, MOMENTS_MEAN, c, column->min, moments_mean_tolerance(&facts, self->bound));
+        const Facts facts = {.mean = column->min,
+                             .mean_abs = fabs(column->min),
+                             .rows = (double)self->input.rows,
+                             .f32 = self->input.f32,
+                             .weighted = self->input.weights != NULL};
+        put(self, MOMENTS_MEAN, c, column->min, mean_tolerance(&facts, self->bound));
         put_spread(self, c, 0, self->degenerate);
     } else {
         settle_ordinary(self, column, c);
     }
 }
 
-static double weight_at(const Array *weights, size_t i) {
-    return weights->dtype == DTYPE_F64 ? ((const double *)weights->data)[i] : (double)((const float *)weights->data)[i];
-}
-
 Status moments_weights_range(const Array *weights, double *least, double *most) {
     static const double WEIGHTS_APART = 0x1p600; /* sums of w (x - mean)^6 stay clear of the ends of the range */
     *least = INFINITY, *most = 0;
     for (size_t i = 0; i < array_count(weights); i++) {
-        const double w = weight_at(weights, i);
+        const double w = vector_at(weights, i);
         if (!(w > 0 && w <= DBL_MAX))
             return status_fail(STATUS_INVALID, "weights[%zu] is %g; weights are positive and finite", i, w);
         *least = w < *least ? w : *least;
@@ -141,7 +232,7 @@ static Status weigh(Settling *self, const Array *weights) {
     self->least_weight = least * self->input.weight_scale;
     self->total = dd_from(0);
     for (size_t i = 0; i < self->input.rows; i++)
-        self->total = dd_add_double(self->total, weight_at(weights, i) * self->input.weight_scale);
+        self->total = dd_add_double(self->total, vector_at(weights, i) * self->input.weight_scale);
     return STATUS_OK;
 }
 

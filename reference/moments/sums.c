@@ -1,5 +1,5 @@
-/* See sums.h. */
-#include "sums.h"
+/* See moments.h. */
+#include "moments.h"
 
 #include <float.h>
 #include <stdint.h>

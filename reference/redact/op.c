@@ -1,8 +1,9 @@
 /* redact - hides names in an Arrow column of strings: meaning, parameters, oracles, work. See docs/ops/redact.md.
  *
- * The oracles are in exact.c, generated columns in families.c and generate.c. */
-#include "families.h"
+ * The oracles are in exact.c, generated columns in families.c. */
 #include "redact.h"
+
+#include "reference/vector.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -92,12 +93,6 @@ static Status shapes(const Case *problem, Array *in, Array *out) {
     return STATUS_OK;
 }
 
-static Status set_size(Case *problem, const char *name, size_t value) {
-    char text[32];
-    snprintf(text, sizeof text, "%zu", value);
-    return params_set(&problem->params, name, text);
-}
-
 /* column: offsets, chars, validity. */
 static Status adopt_column(const Array *column, const char *word, size_t rows, bool *has_nulls) {
     static const char *const parts[] = {"offsets", "chars", "validity"};
@@ -159,10 +154,10 @@ static Status adopt(const Array *in, Case *problem) {
     TRY(redact_check_bytes(names->dtype, "redacted.chars", redacted));
     problem->dtype = names->dtype;
     snprintf(problem->input, sizeof problem->input, "own");
-    TRY(set_size(problem, "rows", rows));
-    TRY(set_size(problem, "names_bytes", names[1].shape[0]));
-    TRY(set_size(problem, "visibilities_bytes", visibilities[1].shape[0]));
-    TRY(set_size(problem, "redacted_bytes", redacted));
+    TRY(vector_set_size(problem, "rows", rows));
+    TRY(vector_set_size(problem, "names_bytes", names[1].shape[0]));
+    TRY(vector_set_size(problem, "visibilities_bytes", visibilities[1].shape[0]));
+    TRY(vector_set_size(problem, "redacted_bytes", redacted));
     TRY(params_set(&problem->params, "slice", SLICE[0]));
     return params_set(&problem->params, "nulls",
                       NULLS[names_null && visibilities_null ? REDACT_NULLS_SOME

@@ -56,7 +56,17 @@ Status redact_check_bytes(DType offsets, const char *what, size_t bytes);
 /* Is this data that a user brought? */
 bool redact_is_own(const Case *problem);
 
-/* generate.c */
+/* Bytes of the two columns and of what comes out under each oracle. */
+typedef struct RedactSizes {
+    size_t names, visibilities, redacted[REDACT_BOUND_COUNT];
+} RedactSizes;
+
+/* families.c */
+extern const char *const REDACT_FAMILY_NAMES[]; /* NULL-terminated, the default first */
+/* -1 if there is none of that name. */
+int redact_family(const char *name);
+/* Of the classes 0 .. rows - 1. */
+RedactSizes redact_family_sizes(int family, RedactNulls nulls, size_t rows);
 Status redact_generate(const Case *problem, int index, Array *in);
 
 /* exact.c */

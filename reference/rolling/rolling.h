@@ -52,7 +52,7 @@ Status rolling_reference(const Case *problem, const Array *x, int bound, Referen
 /* apply.c: the user's own window function. */
 Status rolling_apply_reference(const Case *problem, const Array *x, int bound, Reference *out);
 
-/* values.c: exact sums of the window that ends at `last`, for mean, sum, var and std. */
+/* reference.c: exact sums of the window that ends at `last`, for mean, sum, var and std. */
 typedef struct RollingSums {
     const RollingProblem *problem;
     double units; /* 2^-least if every element times it is an int64_t; 0 otherwise */
@@ -61,15 +61,7 @@ typedef struct RollingSums {
 
 /* The window that ends before `first`, from scratch. */
 RollingSums rolling_sums_before(const RollingProblem *problem, size_t first);
-/* To the window that ends at i, from the one before. */
-void rolling_sums_advance(RollingSums *self, size_t i);
-/* The aggregate, for a full window; rounding it to double is rounding the exact value. */
-long double rolling_sums_value(const RollingSums *self);
-/* The same, rounded to double. Not of a spread. */
-double rolling_sums_rounded(const RollingSums *self);
-/* Of a spread: the unbiased variance, and sum x^2 / (w - 1). */
 long double rolling_sums_variance(const RollingSums *self);
-long double rolling_sums_square(const RollingSums *self);
 
 /* trials.c: where rounding errors are not random, such as in sums of equal numbers or behind a number that swallows all others,
  * they are measured. Plain algorithms run in the dtype over one window in every w / 2; an excess is their error in units of u times

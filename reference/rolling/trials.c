@@ -3,6 +3,8 @@
  * floats in double, rounded to float, is the float operation. */
 #include "rolling.h"
 
+#include "reference/vector.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -105,10 +107,6 @@ static double joined(const Trial *t, size_t part, Moments (*of)(const Trial *t, 
         all.spread = rounded(t, all.spread + rounded(t, m.spread + rounded(t, rounded(t, delta * weight) * delta)));
     }
     return all.spread;
-}
-
-static double larger(double a, double b) {
-    return a > b ? a : b;
 }
 
 /* |actual - exact| / unit; a NaN or an infinity is as much as the window is long. */

@@ -1,8 +1,184 @@
 /* See windows.h. */
-#include "kinds.h"
+#include "windows.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+/* ---- What is known of a tile's heads and tails, and of two sets of elements together. */
+
+/* Neighbouring outputs j = 0, 1, ..: from tail[from + j from_step] over what is between to head[to + j to_step]. The steps are 1,
+ * or 0 at an end of the array. */
+typedef struct Run {
+    const WindowRow *tail, *head;
+    size_t from, to, from_step, to_step, count;
+    Part between;
+} Run;
+
+typedef struct Kind {
+    /* Heads of `count` elements or, back, tails. */
+    void (*scan)(const double *x, size_t count, bool back, WindowRow *out);
+    Part (*merge)(Part left, Part right);
+    /* Outputs out[at + j]. */
+    void (*join)(const Run *run, WindowRow *out, size_t at);
+    double nan_stand_in; /* for elements that are not finite or, of extremes, NaN */
+} Kind;
+
+/* The k-th element that a scan comes to. */
+static inline size_t place(size_t k, size_t count, bool back) {
+    return back ? count - 1 - k : k;
+}
+
+/* Storing a long double takes longer than adding it, so this is done once for each. */
+static inline void scan_sums(const double *x, size_t count, bool back, Part *out) {
+    long double a = 0, b = 0, high = 0, low = 0;
+    for (size_t k = 0; k < count; k++) {
+        const size_t at = place(k, count, back);
+        a += x[at];
+        b += fabs(x[at]);
+        if (a > high) high = a;
+        if (a < low) low = a;
+        /* Back: from sums up to the end to sums from the beginning. */
+        out[at] = (Part){(double)(k + 1), a, b, back ? a - low : high, back ? a - high : low};
+    }
+}
+
+static void scan_range(const double *x, size_t count, bool back, WindowRow *out) {
+    if (back)
+        scan_sums(x, count, true, out->part);
+    else
+        scan_sums(x, count, false, out->part);
+}
+
+static inline Part merge_range(Part left, Part right) {
+    const long double high = left.a + right.high, low = left.a + right.low;
+    return (Part){left.n + right.n, left.a + right.a, left.b + right.b, high > left.high ? high : left.high,
+                  low < left.low ? low : left.low};
+}
+
+static void scan_size(const double *x, size_t count, bool back, WindowRow *out) {
+    long double sum = 0;
+    for (size_t k = 0; k < count; k++) {
+        const size_t at = place(k, count, back);
+        out->number[at] = sum += fabs(x[at]);
+    }
+}
+
+/* Sums of d = x - c and of d^2, with c = the first x. Because c is itself an element, sum (x - mean)^2 >= (c - mean)^2, so that
+ * sum d^2 <= (k + 1) sum (x - mean)^2: the subtraction costs at most a factor of 4097. */
+static void scan_moments(const double *x, size_t count, bool back, WindowRow *out) {
+    const long double c = x[place(0, count, back)];
+    long double sum = 0, squares = 0;
+    for (size_t k = 0; k < count; k++) {
+        const size_t at = place(k, count, back);
+        const long double d = x[at] - c;
+        const double n = (double)(k + 1);
+        sum += d;
+        squares += d * d;
+        const long double spread = squares - sum * (sum / n);
+        out->part[at] = (Part){.n = n, .a = c + sum / n, .b = spread > 0 ? spread : 0};
+    }
+}
+
+/* Chan, Golub, LeVeque (1979): no cancellation. */
+static inline Part merge_moments(Part left, Part right) {
+    if (left.n == 0) return right;
+    if (right.n == 0) return left;
+    const double n = left.n + right.n;
+    const long double share = (long double)right.n / n, delta = right.a - left.a;
+    return (Part){.n = n, .a = left.a + delta * share, .b = left.b + right.b + delta * delta * share * left.n};
+}
+
+static void scan_square(const double *x, size_t count, bool back, WindowRow *out) {
+    long double sum = 0;
+    for (size_t k = 0; k < count; k++) {
+        const size_t at = place(k, count, back);
+        out->number[at] = sum += (long double)x[at] * x[at];
+    }
+}
+
+static Part merge_numbers(Part left, Part right) {
+    return (Part){.n = left.n + right.n, .b = left.b + right.b};
+}
+
+static inline double least(double left, double right) {
+    return right < left ? right : left;
+}
+
+static inline double most(double left, double right) {
+    return right > left ? right : left;
+}
+
+static void scan_min(const double *x, size_t count, bool back, WindowRow *out) {
+    double extreme = x[place(0, count, back)];
+    for (size_t k = 0; k < count; k++) {
+        const size_t at = place(k, count, back);
+        out->extreme[at] = extreme = least(extreme, x[at]);
+    }
+}
+
+static void scan_max(const double *x, size_t count, bool back, WindowRow *out) {
+    double extreme = x[place(0, count, back)];
+    for (size_t k = 0; k < count; k++) {
+        const size_t at = place(k, count, back);
+        out->extreme[at] = extreme = most(extreme, x[at]);
+    }
+}
+
+static Part merge_min(Part left, Part right) {
+    if (left.n == 0) return right;
+    if (right.n == 0) return left;
+    return (Part){.n = left.n + right.n, .a = right.a < left.a ? right.a : left.a};
+}
+
+static Part merge_max(Part left, Part right) {
+    if (left.n == 0) return right;
+    if (right.n == 0) return left;
+    return (Part){.n = left.n + right.n, .a = right.a > left.a ? right.a : left.a};
+}
+
+static void join_range(const Run *run, WindowRow *out, size_t at) {
+    for (size_t j = 0; j < run->count; j++)
+        out->part[at + j] = merge_range(merge_range(run->tail->part[run->from + j * run->from_step], run->between),
+                                        run->head->part[run->to + j * run->to_step]);
+}
+
+static void join_moments(const Run *run, WindowRow *out, size_t at) {
+    for (size_t j = 0; j < run->count; j++)
+        out->part[at + j] = merge_moments(merge_moments(run->tail->part[run->from + j * run->from_step], run->between),
+                                          run->head->part[run->to + j * run->to_step]);
+}
+
+static void join_numbers(const Run *run, WindowRow *out, size_t at) {
+    const long double between = run->between.b;
+    for (size_t j = 0; j < run->count; j++)
+        out->number[at + j] =
+            run->tail->number[run->from + j * run->from_step] + between + run->head->number[run->to + j * run->to_step];
+}
+
+static void join_min(const Run *run, WindowRow *out, size_t at) {
+    const double between = run->between.n > 0 ? (double)run->between.a : INFINITY;
+    const double *tail = run->tail->extreme + run->from, *head = run->head->extreme + run->to;
+    for (size_t j = 0; j < run->count; j++)
+        out->extreme[at + j] = least(least(tail[j * run->from_step], between), head[j * run->to_step]);
+}
+
+static void join_max(const Run *run, WindowRow *out, size_t at) {
+    const double between = run->between.n > 0 ? (double)run->between.a : -INFINITY;
+    const double *tail = run->tail->extreme + run->from, *head = run->head->extreme + run->to;
+    for (size_t j = 0; j < run->count; j++)
+        out->extreme[at + j] = most(most(tail[j * run->from_step], between), head[j * run->to_step]);
+}
+
+static const Kind KINDS[] = {
+    [WINDOW_RANGE] = {scan_range, merge_range, join_range, 0},
+    [WINDOW_SIZE] = {scan_size, merge_numbers, join_numbers, 0},
+    [WINDOW_MOMENTS] = {scan_moments, merge_moments, join_moments, 0},
+    [WINDOW_SQUARE] = {scan_square, merge_numbers, join_numbers, 0},
+    [WINDOW_MIN] = {scan_min, merge_min, join_min, INFINITY},
+    [WINDOW_MAX] = {scan_max, merge_max, join_max, -INFINITY},
+};
+
+/* ---- Windows of any kind. */
 
 static bool is_extreme(const WindowPlan *plan) {
     return plan->kind == WINDOW_MIN || plan->kind == WINDOW_MAX;
@@ -20,7 +196,7 @@ static size_t smaller(size_t a, size_t b) {
 static size_t load_tile(const WindowPlan *plan, size_t tile, double *x) {
     const size_t first = tile << plan->tile_bits;
     const size_t count = smaller((size_t)1 << plan->tile_bits, plan->input->n - first);
-    const double stand_in = WINDOW_KINDS[plan->kind].nan_stand_in;
+    const double stand_in = KINDS[plan->kind].nan_stand_in;
     for (size_t k = 0; k < count; k++) x[k] = window_element(plan->input, first + k);
     if (is_extreme(plan))
         for (size_t k = 0; k < count; k++) x[k] = isnan(x[k]) ? stand_in : x[k];
@@ -31,7 +207,7 @@ static size_t load_tile(const WindowPlan *plan, size_t tile, double *x) {
 
 static size_t scan_tile(const WindowPlan *plan, size_t tile, bool back, double *x, WindowRow *out) {
     const size_t count = load_tile(plan, tile, x);
-    WINDOW_KINDS[plan->kind].scan(x, count, back, out);
+    KINDS[plan->kind].scan(x, count, back, out);
     return count;
 }
 
@@ -71,9 +247,9 @@ static Status build_tree(WindowPlan *plan) {
         const size_t below = nodes;
         nodes = (nodes + 1) / 2;
         for (size_t j = 0; j < nodes; j++)
-            plan->tree[level][j] =
-                2 * j + 1 < below ? WINDOW_KINDS[plan->kind].merge(plan->tree[level - 1][2 * j], plan->tree[level - 1][2 * j + 1])
-                                  : plan->tree[level - 1][2 * j];
+            plan->tree[level][j] = 2 * j + 1 < below
+                                       ? KINDS[plan->kind].merge(plan->tree[level - 1][2 * j], plan->tree[level - 1][2 * j + 1])
+                                       : plan->tree[level - 1][2 * j];
     }
     return STATUS_OK;
 }
@@ -87,10 +263,10 @@ static Part middle(const WindowPlan *plan, size_t from, size_t to, double *x, Wi
         return part_of(plan, spare, 0, (double)count);
     }
     for (int level = 0; from < to; level++, from /= 2, to /= 2) {
-        if (from & 1) left = WINDOW_KINDS[plan->kind].merge(left, plan->tree[level][from++]);
-        if (to & 1) right = WINDOW_KINDS[plan->kind].merge(plan->tree[level][--to], right);
+        if (from & 1) left = KINDS[plan->kind].merge(left, plan->tree[level][from++]);
+        if (to & 1) right = KINDS[plan->kind].merge(plan->tree[level][--to], right);
     }
-    return WINDOW_KINDS[plan->kind].merge(left, right);
+    return KINDS[plan->kind].merge(left, right);
 }
 
 Status window_plan(const WindowInput *input, WindowKind kind, size_t length, size_t shift, WindowPlan *out) {
@@ -140,21 +316,21 @@ void window_compute(const WindowPlan *plan, WindowScratch *scratch, size_t first
 
         /* Before the tails: without a tree, the middle uses their buffer. */
         if (start_tile + 1 < stop_tile && plan->levels == 0) tails_of = -1;
-        const WindowRun run = {.tail = &scratch->tail,
-                               .head = &scratch->head,
-                               .from = (size_t)(starts_before ? 0 : start - start_tile * tile),
-                               .to = (size_t)((stops_after ? last_index : stop) - stop_tile * tile),
-                               .from_step = !starts_before,
-                               .to_step = !stops_after,
-                               .count = (size_t)steps,
-                               .between = middle(plan, (size_t)start_tile + 1, (size_t)stop_tile, scratch->x, &scratch->tail)};
+        const Run run = {.tail = &scratch->tail,
+                         .head = &scratch->head,
+                         .from = (size_t)(starts_before ? 0 : start - start_tile * tile),
+                         .to = (size_t)((stops_after ? last_index : stop) - stop_tile * tile),
+                         .from_step = !starts_before,
+                         .to_step = !stops_after,
+                         .count = (size_t)steps,
+                         .between = middle(plan, (size_t)start_tile + 1, (size_t)stop_tile, scratch->x, &scratch->tail)};
         if (stop_tile != heads_of) scan_tile(plan, (size_t)stop_tile, false, scratch->x, &scratch->head);
         if (start_tile != tails_of) scan_tile(plan, (size_t)start_tile, true, scratch->x, &scratch->tail);
         heads_of = stop_tile;
         tails_of = start_tile;
         const size_t at = (size_t)(i - (int64_t)first);
         if (!alone)
-            WINDOW_KINDS[plan->kind].join(&run, out, at);
+            KINDS[plan->kind].join(&run, out, at);
         else if (is_head)
             copy_outputs(plan, &scratch->head, run.to, run.to_step, run.count, out, at);
         else

@@ -6,7 +6,7 @@
 #include "selftest.h"
 
 #include "emulator/fault.h"
-#include "emulator/settings.h"
+#include "emulator/fiber.h"
 
 #include <signal.h>
 #include <stdio.h>

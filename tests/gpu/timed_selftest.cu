@@ -7,7 +7,6 @@
 #include "gpu_check.h"
 #include "kernel.h"
 #include "measure/measure.h"
-#include "measure/wrong_stream.h"
 
 static cudaStream_t stream;
 static const MeasureLimits LIMITS = {5, 15, 0.5};

@@ -32,8 +32,6 @@ check() { # HOW HEADER COMMAND...
 
 # No headers of their own but parts of what includes them: the emulator's cuda.h, loops compiled once per precision.
 declare -A parts=(
-    [emulator/cuda_atomic.h]=emulator/cuda.h
-    [emulator/cuda_launch.h]=emulator/cuda.h
     [emulator/cuda_math.h]=emulator/cuda.h
     [emulator/cuda_sync.h]=emulator/cuda.h
     [impls/rolling/_best_long.h]=impls/rolling/_best_f64.c

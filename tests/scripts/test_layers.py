@@ -31,7 +31,7 @@ MAY_INCLUDE = {
     "harness/verify/": ("harness/base/", *CONTRACTS, "harness/verify/"),
     "harness/measure/": ("harness/base/", *CONTRACTS, "harness/measure/"),
     "harness/record/": (
-        *(f"harness/{name}" for name in ("base/", "record/", "measure/activity.h", "measure/limit.h")),
+        *(f"harness/{name}" for name in ("base/", "record/", "measure/counts.h", "measure/limit.h")),
         *(f"harness/verify/{name}.h" for name in ("exact", "norms")),  # what a row holds of them
         *CONTRACTS,
     ),
@@ -65,7 +65,7 @@ MAY_PRINT = {
     "harness/base/params.c": "a parameter that was never declared is a bug of ours: abort",
     "harness/base/process.c": "_exit of the processes that it forks",
     "harness/device/descendants.c": "_exit of the process that it forks",
-    "harness/device/threads.c": "_exit of the child that tries",
+    "harness/device/cpu.c": "_exit of the child that tries to start threads",
     "harness/device/spawn.c": "_exit after a failed exec in the child",
     "emulator/": "a program of its own; a fault ends its process at once",
 }
@@ -78,7 +78,6 @@ MAY_WRITE = {
     "harness/base/process.c": "what a process printed",
     "harness/base/temporary.c": "files without a name",
     "harness/worker/worker.c": "the pipe of its replies",
-    "harness/device/log.c": "the log of a worker",
     "harness/device/shared.c": "shared memory",
     "emulator/": "a program of its own, for its own process",
 }

@@ -1,4 +1,4 @@
-#include "measure/activity.h"
+#include "measure/counts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,3 @@
-#include "measure/ceiling_pick.h"
 #include "measure/ceilings.h"
 
 #include <setjmp.h>

@@ -1,12 +1,13 @@
 /* Each allocation has pages of its own and ends where its last page ends, up to CUDA's 256-byte alignment; the pages between are
  * never accessible. While host code runs no page is: a variant that reads device memory from the host is stopped at once. */
-#include "emulator/arena.h"
-
-#include "emulator/sanitizer.h"
+#include "emulator/memory.h"
+#include "emulator/fault.h"
+#include "emulator/race.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -171,4 +172,179 @@ bool arena_describe(const void *address, char *text, size_t size) {
     else
         snprintf(text, size, "byte %zu of device array %zu (%zu bytes)", (size_t)(at - begin), number, bytes);
     return true;
+}
+
+/* ---- The heap: one device allocation as large as the limit, handed out from its beginning, each piece with forbidden bytes behind
+ * it. */
+
+enum { HEAP_ALIGNMENT = 16, BEHIND = 16 /* forbidden, and room that the device's allocator needs for itself too */ };
+
+/* Stands before each piece: its size, and whether it lives. Kernels may not touch it. */
+typedef struct Piece {
+    size_t bytes, live;
+} Piece;
+static const size_t LIVE = 0x6c697665, FREED = 0x66726565;
+
+static size_t heap_bytes = (size_t)8 << 20; /* CUDA's default */
+static unsigned char *heap;
+static size_t heap_used, live_bytes;
+
+size_t heap_limit(void) {
+    return heap_bytes;
+}
+
+bool heap_set_limit(size_t bytes) {
+    if (heap) return false;
+    heap_bytes = bytes;
+    return true;
+}
+
+size_t heap_in_use(void) {
+    return live_bytes;
+}
+
+void heap_launch_start(void) {
+    if (live_bytes == 0) heap_used = 0;
+}
+
+static bool take_heap(void) {
+    void *memory = NULL;
+    if (heap) return true;
+    if (arena_allocate(heap_bytes, &memory) != STATUS_OK) return false;
+    heap = memory;
+    sanitizer_forbid(heap, heap_bytes);
+    return true;
+}
+
+/* Their bookkeeping is not the kernel's doing. */
+__attribute__((no_sanitize("address"))) static void note(Piece *piece, size_t bytes, size_t live) {
+    piece->bytes = bytes;
+    piece->live = live;
+}
+__attribute__((no_sanitize("address"))) static Piece look(const Piece *piece) {
+    return *piece;
+}
+
+static void *device_malloc(size_t bytes) {
+    if (!take_heap() || bytes > heap_bytes) return NULL;
+    const size_t taken = sizeof(Piece) + (bytes + HEAP_ALIGNMENT - 1) / HEAP_ALIGNMENT * HEAP_ALIGNMENT + BEHIND;
+    if (taken > heap_bytes - heap_used) return NULL;
+    unsigned char *begin = heap + heap_used, *data = begin + sizeof(Piece);
+    note((Piece *)(void *)begin, bytes, LIVE);
+    heap_used += taken;
+    live_bytes += bytes;
+    sanitizer_allow(data, bytes);
+    race_host_allocated(data, bytes);
+    return data;
+}
+
+static void device_free(void *pointer, const void *pc) {
+    unsigned char *data = pointer;
+    const EmulatorSite nowhere = {0};
+    if (!data) return;
+    if (!heap || data < heap + sizeof(Piece) || data >= heap + heap_used || (size_t)(data - heap) % HEAP_ALIGNMENT)
+        fault_at("free()", nowhere, pc, "%p was not returned by malloc()", pointer);
+    Piece *piece = (Piece *)(void *)(data - sizeof(Piece));
+    const Piece was = look(piece);
+    if (was.live != LIVE)
+        fault_at("free()", nowhere, pc, was.live == FREED ? "%p was freed before" : "%p was not returned by malloc()", pointer);
+    note(piece, was.bytes, FREED);
+    live_bytes -= was.bytes;
+    sanitizer_forbid(data, was.bytes);
+}
+
+void *emulator_malloc(size_t bytes) {
+    return engine.launch ? device_malloc(bytes) : malloc(bytes);
+}
+
+void emulator_free(void *pointer) {
+    if (engine.launch)
+        device_free(pointer, __builtin_return_address(0));
+    else
+        free(pointer);
+}
+
+/* ---- Shared memory. Dynamic: a slot's region, filled anew for each block, forbidden to instrumented code outside the bytes asked
+ * for.
+ *
+ * Static variables: the header puts those of one source file into one ELF section of their own, which keeps AddressSanitizer's red
+ * zones between them. The section exists once; a block that is not running has its contents saved aside.
+ *
+ * Fresh memory is filled with a pattern that changes from block to block (NaN, huge, huge negative), so that a read before the
+ * first write spoils the result whatever the kernel computes.
+ */
+
+enum { REGION_MARGIN = 4096 };
+static unsigned char *slots;
+static unsigned char *static_begin;
+static size_t static_bytes;
+
+static unsigned char fresh_byte(const Block *block) {
+    static const unsigned char patterns[] = {0xff, 0x7e, 0xfe};
+    return patterns[(block->linear + emulator_settings.seed) % sizeof patterns];
+}
+
+unsigned char *shared_slots(void) {
+    if (slots) return slots;
+    void *mapped = mmap(NULL, (size_t)RESIDENT_MAX * SHARED_SLOT_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) fault_internal("no memory for shared memory");
+    slots = mapped;
+    sanitizer_forbid(slots, (size_t)RESIDENT_MAX * SHARED_SLOT_BYTES);
+    return slots;
+}
+
+void shared_launch_start(const EmulatorLaunch *launch) {
+    char section[256];
+    snprintf(section, sizeof section, ".rungs_shared.%s", launch->unit);
+    static_begin = NULL;
+    static_bytes = 0;
+    (void)symbol_section(launch->kernel, section, &static_begin, &static_bytes);
+}
+
+void shared_launch_finish(void) {
+    for (int slot = 0; slot < RESIDENT_MAX; slot++) {
+        free(engine.blocks[slot].statics);
+        engine.blocks[slot].statics = NULL;
+    }
+}
+
+void shared_block_start(Block *block) {
+    /* At the slot's end, so that little lies between the last byte and the next slot; aligned as CUDA aligns it. */
+    block->shared = shared_slots() + (size_t)block->slot * SHARED_SLOT_BYTES + REGION_MARGIN;
+    bytes_fill(block->shared, fresh_byte(block), engine.launch->shared_bytes);
+    sanitizer_allow(block->shared, engine.launch->shared_bytes);
+    if (static_bytes == 0) return;
+    if (!block->statics) block->statics = malloc(static_bytes);
+    if (!block->statics) fault_internal("no memory for a block's __shared__ variables");
+    bytes_fill(block->statics, fresh_byte(block), static_bytes);
+}
+
+void shared_block_finish(Block *block) {
+    sanitizer_forbid(block->shared, engine.launch->shared_bytes);
+}
+
+void shared_change_block(Block *from, Block *to) {
+    if (static_bytes == 0) return;
+    if (from && from->resident) bytes_copy(from->statics, static_begin, static_bytes);
+    if (to) bytes_copy(static_begin, to->statics, static_bytes);
+}
+
+bool shared_is_static(const void *address) {
+    return (uintptr_t)address - (uintptr_t)static_begin < static_bytes;
+}
+
+void shared_static_range(unsigned char **begin, size_t *bytes) {
+    *begin = static_begin;
+    *bytes = static_bytes;
+}
+
+Block *shared_dynamic_owner(const void *address) {
+    const uintptr_t offset = (uintptr_t)address - (uintptr_t)slots;
+    if (!slots || offset >= (uintptr_t)RESIDENT_MAX * SHARED_SLOT_BYTES) return NULL;
+    return &engine.blocks[offset / SHARED_SLOT_BYTES];
+}
+
+void *emulator_dynamic_shared(void) {
+    return engine.current->block->shared;
 }

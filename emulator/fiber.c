@@ -1,9 +1,9 @@
-/* x86-64: a switch is a function call that returns on another stack, so it keeps what the System V ABI calls preserved and nothing
- * else. (swapcontext() also makes a system call for the signal mask, which makes it several times slower.) Elsewhere:
- * ucontext. */
-#include "emulator/context.h"
+/* Stacks, and switching between them. */
+#include "emulator/fault.h"
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 
 #ifdef __x86_64__
 
@@ -61,3 +61,33 @@ void context_switch(Context *from, Context *to) {
 }
 
 #endif
+
+/* A pool of fiber stacks. Pages cost nothing until touched; below each stack lies an inaccessible page. */
+
+/* Sanitized frames are several times larger than plain ones. */
+static const size_t STACK_BYTES = 256 * 1024, GUARD_BYTES = 4096;
+enum { STACKS_MAX = RESIDENT_MAX * BLOCK_THREADS_MAX };
+
+static void *every[STACKS_MAX], *free_list[STACKS_MAX];
+static int made, available;
+
+Stack stack_take(void) {
+    if (available > 0) return (Stack){free_list[--available], STACK_BYTES};
+    if (made == STACKS_MAX) fault_internal("more fibers than stacks");
+    unsigned char *guard =
+        mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (guard == MAP_FAILED || mprotect(guard, GUARD_BYTES, PROT_NONE) != 0)
+        fault_internal("no memory for another thread's stack; fewer resident blocks (RUNGS_EMULATOR_BLOCKS) need fewer");
+    every[made++] = guard;
+    return (Stack){guard + GUARD_BYTES, STACK_BYTES};
+}
+
+void stack_give(Stack stack) {
+    free_list[available++] = stack.bottom;
+}
+
+bool stack_guard_hit(const void *address) {
+    for (int i = 0; i < made; i++)
+        if ((uintptr_t)address - (uintptr_t)every[i] < GUARD_BYTES) return true;
+    return false;
+}

@@ -1,12 +1,78 @@
+/* __syncthreads() and its reductions. A barrier is complete when every thread that has not ended is there (PTX: a thread that exits
+ * no longer holds up a barrier). All must have come to it at the same place of the source: anything else is a barrier in divergent
+ * code, which CUDA leaves undefined even where the hardware happens to count right. */
+#include "emulator/fault.h"
+#include "emulator/memory.h"
+#include "emulator/race.h"
+
+#include <string.h>
+
+static bool same_site(EmulatorSite a, EmulatorSite b) {
+    return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
+}
+
+static void check_convergence(const Block *block) {
+    const Fiber *first = NULL;
+    for (unsigned i = 0; i < block->threads; i++) {
+        const Fiber *fiber = &block->fibers[i];
+        if (fiber->state != FIBER_AT_BARRIER) continue;
+        if (!first) first = fiber;
+        if (same_site(first->site, fiber->site)) continue;
+        char a[PLACE_MAX], b[PLACE_MAX], place[512];
+        fault_at("barrier in divergent code", fiber->site, NULL,
+                 "thread %s waits at %s while thread %s of the same block waits at another barrier",
+                 fault_thread_text(first->index, a), fault_site_text(first->site, place, sizeof place),
+                 fault_thread_text(fiber->index, b));
+    }
+}
+
+static int reduce_barrier(const Block *block) {
+    int count = 0, all = 1, any = 0;
+    EmulatorBarrier kind = BARRIER_PLAIN;
+    for (unsigned i = 0; i < block->threads; i++) {
+        const Fiber *fiber = &block->fibers[i];
+        if (fiber->state != FIBER_AT_BARRIER) continue;
+        kind = fiber->barrier;
+        count += fiber->predicate != 0;
+        all &= fiber->predicate != 0;
+        any |= fiber->predicate != 0;
+    }
+    return kind == BARRIER_COUNT ? count : kind == BARRIER_AND ? all : any;
+}
+
+static void complete_barrier(Block *block) {
+    check_convergence(block);
+    const int result = reduce_barrier(block);
+    race_block_barrier(block);
+    for (unsigned i = 0; i < block->threads; i++) {
+        Fiber *fiber = &block->fibers[i];
+        if (fiber->state != FIBER_AT_BARRIER) continue;
+        fiber->result = (uint64_t)result;
+        schedule_wake(fiber);
+    }
+    block->at_barrier = 0;
+    schedule_restart_order(block);
+    engine.progress++;
+}
+
+void barrier_check(Fiber *fiber) {
+    Block *block = fiber->block;
+    if (block->at_barrier > 0 && block->at_barrier == block->live) complete_barrier(block);
+}
+
+int emulator_barrier(EmulatorBarrier kind, int predicate, EmulatorSite site) {
+    Fiber *self = engine.current;
+    self->barrier = kind;
+    self->predicate = predicate;
+    self->block->at_barrier++;
+    schedule_wait(FIBER_AT_BARRIER, site, barrier_check);
+    return (int)self->result;
+}
+
 /* Warp operations: shuffles, votes, matches, reductions, __syncwarp(). The lanes named in the mask wait for each other; lanes that
  * have ended or never existed are not waited for. What CUDA leaves undefined is a fault: a caller outside its own mask, lanes of
  * one mask in different operations, a shuffle that reads from a lane that does not take part.
  */
-#include "emulator/fault.h"
-#include "emulator/fiber.h"
-#include "emulator/race.h"
-
-#include <string.h>
 
 static const char *const NAMES[] = {
     [WARP_SYNC] = "__syncwarp",
@@ -42,10 +108,6 @@ static unsigned lane_of(const Fiber *fiber) {
 static Fiber *lane_at(const Fiber *self, unsigned lane) {
     const unsigned thread = self->thread - lane_of(self) + lane;
     return thread < self->block->threads ? &self->block->fibers[thread] : NULL;
-}
-
-static bool same_site(EmulatorSite a, EmulatorSite b) {
-    return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
 }
 
 /* __syncwarp() may stand in both branches of a condition; operations that exchange values must be one and the same. */
@@ -153,7 +215,7 @@ static uint64_t lanes_with(const Party *party, uint64_t value) {
     return found;
 }
 
-static void complete(const Party *party, const Fiber *self) {
+static void complete_warp(const Party *party, const Fiber *self) {
     const EmulatorWarpOp op = self->call.op;
     for (unsigned lane = 0; lane < WARP_LANES; lane++)
         if (party->lanes[lane]) check_together(party->lanes[lane], self);
@@ -170,9 +232,9 @@ static void complete(const Party *party, const Fiber *self) {
         if (party->lanes[lane]) schedule_wake(party->lanes[lane]);
 }
 
-static void check(Fiber *self) {
+static void check_warp(Fiber *self) {
     Party party;
-    if (self->state == FIBER_AT_WARP && gather(self, &party)) complete(&party, self);
+    if (self->state == FIBER_AT_WARP && gather(self, &party)) complete_warp(&party, self);
 }
 
 uint64_t emulator_warp(EmulatorWarpOp op, unsigned mask, uint64_t value, unsigned operand, unsigned width, EmulatorSite site) {
@@ -183,14 +245,14 @@ uint64_t emulator_warp(EmulatorWarpOp op, unsigned mask, uint64_t value, unsigne
     if (width == 0 || width > WARP_LANES || (width & (width - 1)))
         fault_at("wrong width", site, NULL, "%s with width %u: a power of two from 1 to 32 is wanted", NAMES[op], width);
     self->call = (WarpCall){.op = op, .mask = mask, .value = value, .operand = operand, .width = width};
-    schedule_wait(FIBER_AT_WARP, site, check);
+    schedule_wait(FIBER_AT_WARP, site, check_warp);
     return self->result;
 }
 
 void warp_thread_ended(Fiber *ended) {
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
         Fiber *fiber = lane_at(ended, lane);
-        if (fiber) check(fiber);
+        if (fiber) check_warp(fiber);
     }
 }
 
@@ -201,4 +263,32 @@ unsigned emulator_active_mask(void) {
 
 unsigned emulator_lane(void) {
     return lane_of(engine.current);
+}
+
+/* Atomics and fences: another thread may run before or after one, never within. */
+
+void emulator_atomic(const void *address, size_t bytes, EmulatorAccess access, EmulatorSite site) {
+    char what[ADDRESS_TEXT_MAX];
+    if (!engine.current) fault_at("device function called by host code", site, NULL, "an atomic operation outside a kernel");
+    engine.current->site = site;
+    emulator_pause();
+    if ((uintptr_t)address % bytes)
+        fault_at("misaligned address", site, NULL, "an atomic operation of %zu bytes at %s", bytes,
+                 address_describe(address, what));
+    const void *bad = sanitizer_first_forbidden(address, bytes);
+    if (bad) fault_at("out of bounds", site, NULL, "an atomic operation of %zu bytes at %s", bytes, address_describe(bad, what));
+    race_synchronising_access(address, bytes, access, NULL, site);
+}
+
+void emulator_fence(EmulatorScope scope) {
+    if (!engine.current) return;
+    race_fence(scope);
+    emulator_pause();
+}
+
+void emulator_check_alignment(const void *address, size_t alignment) {
+    char what[ADDRESS_TEXT_MAX];
+    if ((uintptr_t)address % alignment)
+        fault_at("misaligned address", (EmulatorSite){0}, __builtin_return_address(0), "%s is no multiple of %zu",
+                 address_describe(address, what), alignment);
 }
