@@ -2,7 +2,7 @@
  * with words that say where. */
 #include "device/device.h"
 
-#include "base/hostmemory.h"
+#include "base/memory.h"
 #include "base/shares.h"
 
 #include <errno.h>
