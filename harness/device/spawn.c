@@ -59,11 +59,11 @@ static void become_worker(char *const *argv, char *const *environment, const cha
         (void)ignored;
         close(oom);
     }
+    close_at_exec();
     if (!confine_self(folder)) {
         dprintf(2, "a worker cannot be confined to %s (Landlock): %s\n", folder, strerror(errno));
         _exit(127);
     }
-    close_at_exec();
     fcntl(ends->commands, F_SETFD, 0);
     fcntl(ends->replies, F_SETFD, 0);
     fcntl(ends->arrays, F_SETFD, 0);
