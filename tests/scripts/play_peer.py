@@ -3,13 +3,13 @@ peer.import_torch_cuda and the like give the library as it is here, and CuPy is 
 
 import importlib.util
 import os
-import pathlib
 import sys
 import types
 
 import numpy
+from checkout import SOURCE
 
-SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+sys.path[:0] = [str(SOURCE / "harness" / "device"), str(SOURCE / "impls" / "common")]
 
 
 def has(module):

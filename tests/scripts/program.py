@@ -23,6 +23,7 @@ SANITIZED = (
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))  # ./rungs test --full
 
 needs_emulator = pytest.mark.skipif(not EMULATOR, reason="this build has no emulator")
+needs_cuda = pytest.mark.skipif(not CUDA, reason="this build has no CUDA variants")
 needs_release = pytest.mark.skipif(not RELEASE, reason="only release builds take times")
 
 

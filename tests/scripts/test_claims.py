@@ -8,7 +8,7 @@ import statistics
 
 import pytest
 
-from program import CUDA, SOURCE, call, expect, expect_error, needs_release, rows_of
+from program import CUDA, SOURCE, call, expect, expect_error, needs_cuda, needs_release, rows_of
 
 from analysis import joined, select
 from analysis.claim_text import OUTCOMES, PROGRAMS
@@ -87,7 +87,6 @@ def told(text):
     }
 
 
-needs_cuda = pytest.mark.skipif(not CUDA, reason="this build has no CUDA variants")
 ROWS = SOURCE / "tests/golden/rows.jsonl"
 GOLDEN = [json.loads(line) for line in ROWS.read_text().splitlines()]
 

@@ -1,18 +1,14 @@
 """rungs exec on columns of strings in Arrow and CSV files: what comes back, by pyarrow and by the definition in plain Python; clear errors."""
 
 import os
-import pathlib
 import sys
-import tempfile
 
-try:
-    import pyarrow as pa
-    from pyarrow import ipc
-except ImportError:
-    print("SKIP: pyarrow is not installed")
-    sys.exit(77)
+import pytest
 
-from program import call, expect, expect_error
+from program import SOURCE, call, expect, expect_error
+
+pa = pytest.importorskip("pyarrow")
+ipc = pytest.importorskip("pyarrow.ipc")
 
 VARIANT = "redact/cpu_sequential"
 NAMES = ["John Lee", "", None, "Madonna", " Lee", "José 漢字", "a b c", "X", 'Zoë\nA "B", C', "😀 😀😀"]
@@ -27,6 +23,14 @@ def define(name, visibility):
 
 
 EXPECTED = [define(*row) for row in zip(NAMES, VISIBILITIES)]
+
+
+@pytest.fixture(autouse=True)
+def temporary(folder):
+    """Where exec may write what nobody asked for: nothing is left there."""
+    (folder / "temporary").mkdir()
+    yield
+    assert not list((folder / "temporary").iterdir())
 
 
 def save(path, stream=False, **columns):
@@ -70,16 +74,23 @@ def came_back(folder, done, what, kind=pa.string(), expected=None):
     (folder / "out.arrow").unlink()
 
 
-def kinds(folder):
+@pytest.mark.parametrize(
+    "kind, stream, result",
+    [
+        (pa.string(), False, pa.string()),
+        (pa.string(), True, pa.string()),
+        (pa.large_string(), False, pa.large_string()),
+        (pa.string_view(), False, pa.string()),
+    ],
+    ids=["a file", "a stream", "large_string", "string_view"],
+)
+def test_kinds_of_strings(folder, kind, stream, result):
+    path = save(folder / "in.arrow", stream, names=pa.array(NAMES, kind), visibilities=pa.array(VISIBILITIES))
+    came_back(folder, redact(folder, path, path), str(kind), result)
+
+
+def test_kinds_of_columns(folder):
     path = folder / "in.arrow"
-    for what, kind, stream, result in (
-        ("a file", pa.string(), False, pa.string()),
-        ("a stream", pa.string(), True, pa.string()),
-        ("large_string", pa.large_string(), False, pa.large_string()),
-        ("string_view", pa.string_view(), False, pa.string()),
-    ):
-        save(path, stream, names=pa.array(NAMES, kind), visibilities=pa.array(VISIBILITIES))
-        came_back(folder, redact(folder, path, path), what, result)
     save(path, names=pa.array(NAMES).dictionary_encode(), visibilities=pa.array(VISIBILITIES).dictionary_encode())
     came_back(folder, redact(folder, path, path), "dictionaries are decoded")
     save(path, who=NAMES, what=VISIBILITIES)
@@ -98,7 +109,7 @@ def kinds(folder):
     came_back(folder, redact(folder, folder / "one.arrow", folder / "other.arrow"), "the only column of a file")
 
 
-def slices_and_chunks(folder):
+def test_slices_and_chunks(folder):
     path = folder / "in.arrow"
     names, visibilities = pa.array(["before"] * 3 + NAMES + ["after"]), pa.array([None] * 3 + VISIBILITIES + [None])
     save(path, names=names.slice(3, 10), visibilities=visibilities.slice(3, 10))
@@ -116,7 +127,7 @@ def slices_and_chunks(folder):
     came_back(folder, redact(folder, path, path, check=False), "no check", expected=["b a", "X X"])
 
 
-def as_csv(folder):
+def test_csv(folder):
     text = "id,names,visibilities\n"
     for row, (name, visibility) in enumerate(zip(NAMES, VISIBILITIES)):
         quoted = ["" if field is None else '"' + field.replace('"', '""') + '"' for field in (name, visibility)]
@@ -140,7 +151,7 @@ def as_csv(folder):
     came_back(folder, redact(folder, path, path), "CSV without rows", expected=[])
 
 
-def blank_lines(folder):
+def test_blank_lines_of_csv(folder):
     """A blank line is the empty field of a file with one column; to drop it would pair the rows after it with others' visibilities."""
     names, visibilities = folder / "names.csv", folder / "visibilities.csv"
 
@@ -203,7 +214,7 @@ def blank_lines(folder):
         )
 
 
-def errors(folder):
+def test_what_is_wrong_is_refused(folder):
     path = save(
         folder / "in.arrow",
         names=NAMES,
@@ -259,34 +270,16 @@ def errors(folder):
     expect(not list(folder.glob("out.*")), "an error leaves no output")
 
 
-def too_long(folder):
-    """What int32 offsets cannot hold: without 2 GiB of strings, by the script's own limit."""
-    sys.path.insert(0, str(pathlib.Path(os.environ["RUNGS_SOURCE"]) / "harness" / "cli"))
+def test_what_int32_offsets_cannot_hold(folder, monkeypatch):
+    """Without 2 GiB of strings, by the script's own limit."""
+    monkeypatch.setattr(sys, "path", [str(SOURCE / "harness/cli"), *sys.path])
     import columns
     import numpy
 
     path = save(folder / "in.arrow", names=NAMES)
-    columns.INT32_MAX = 20
+    monkeypatch.setattr(columns, "INT32_MAX", 20)
     parts = {f"names.{part}": folder / f"{part}.npy" for part in ("offsets", "chars", "validity")}
-    try:
+    with pytest.raises(columns.Wrong, match="20.*dtype=i64"):
         columns.read(parts, "i32", {"names": str(path)})
-    except columns.Wrong as wrong:
-        expect("dtype=i64" in str(wrong) and "20" in str(wrong), f"too long: {wrong}")
-    else:
-        raise SystemExit("BAD  int32 offsets were taken")
     columns.read(parts, None, {"names": str(path)})
-    expect(numpy.load(parts["names.offsets"]).dtype == numpy.int64, "too long for int32: int64 by itself")
-
-
-def main():
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        (folder / "temporary").mkdir()
-        for part in (kinds, slices_and_chunks, as_csv, blank_lines, errors):
-            part(folder)
-            expect(not list((folder / "temporary").iterdir()), f"{part.__name__}: nothing is left behind")
-        too_long(folder)
-
-
-if __name__ == "__main__":
-    main()
+    assert numpy.load(parts["names.offsets"]).dtype == numpy.int64, "int64 by itself"

@@ -1,10 +1,8 @@
 """rungs exec for the ops with more than one array: pandas', SciPy's and the definition's answers, masks, what is refused and how it is said."""
 
-import pathlib
-import tempfile
-
 import numpy as np
 import pandas
+import pytest
 import scipy.stats
 
 from program import EMULATOR, call, expect, expect_error
@@ -69,11 +67,21 @@ def variants_of(op, *names):
     return [f"{op}/{name}" for name in names if EMULATOR or not name.startswith("cuda_")]
 
 
+@pytest.fixture
+def bench(folder):
+    return Bench(folder)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(11)
+
+
 def pandas_ewm(x, agg="mean", **how):
     return getattr(pandas.Series(x).ewm(**how), agg)().to_numpy()
 
 
-def ewm(bench, rng):
+def test_ewm_is_that_of_pandas(bench, rng):
     x = rng.standard_normal(700)
     x[[0, 7, 8, 300]] = np.nan
     for variant in variants_of(
@@ -102,10 +110,9 @@ def ewm(bench, rng):
         bench.agree(variant, {"x": finite}, {"y": pandas_ewm(finite, span=12)}, "span=12", rtol=1e-7, bound="truncated")
 
 
-def ewm_refuses(bench):
-    x, y = {"x": np.ones(40)}, ["y"]
-    variant = "ewm/cpu_best"
-    for settings, words in {
+@pytest.mark.parametrize(
+    "settings, words",
+    {
         ("span=10", "alpha=0.3"): ["at most one"],
         ("span=0.5",): ["span=0.5", "at least 1"],
         ("alpha=0",): ["alpha=0", "(0, 1]"],
@@ -118,8 +125,15 @@ def ewm_refuses(bench):
         ("nan=skip",): ["nan='skip'", "decay, propagate"],
         ("segments=mask",): ["'starts' is missing", "--in starts=FILE.npy", "u8[40]"],
         ("n=41",): ["n=41", "n=40"],
-    }.items():
-        bench.refuse(variant, x, y, *settings, words=words)
+    }.items(),
+    ids=str,
+)
+def test_settings_of_ewm_that_are_refused(bench, settings, words):
+    bench.refuse("ewm/cpu_best", {"x": np.ones(40)}, ["y"], *settings, words=words)
+
+
+def test_arrays_of_ewm_that_are_refused(bench):
+    x, y, variant = {"x": np.ones(40)}, ["y"], "ewm/cpu_best"
     bench.refuse(variant, {**x, "starts": np.zeros(39, np.uint8)}, y, words=["starts", "[40]", "u8[39]"])
     bench.refuse(variant, {**x, "starts": np.zeros(40, np.int64)}, y, words=["starts.npy", "i64", "u8"])
     bench.refuse(variant, {"x": np.ones((4, 10))}, y, words=["x.npy", "one dimension"])
@@ -144,7 +158,7 @@ def discounted(x, gamma, left=False, terms=0, reset=None):
     return y
 
 
-def cumsum(bench, rng):
+def test_discounted_cumsum_is_its_definition(bench, rng):
     x = rng.standard_normal((3, 90))
     reset = (rng.random(x.shape) < 0.05).astype(np.uint8)
     factors = {"one": np.array([0.9]), "row": np.array([0.9, 0.5, 1.0]), "element": rng.uniform(0.8, 1, x.shape)}
@@ -202,7 +216,7 @@ def cumsum(bench, rng):
         bench.refuse(variant, {"x": x}, ["y"], "k=3", words=["skip: k=3"], code=4)
 
 
-def gradient(bench, rng):
+def test_the_gradient_is_the_slope(bench, rng):
     x, dy = rng.standard_normal((2, 2, 40))
     step = 1e-5
     all_terms = ("cuda_block_scan", "cuda_cub_scan", "cuda_log_stage_general", "cuda_log_stage_fused")
@@ -234,7 +248,11 @@ def gradient(bench, rng):
             np.testing.assert_allclose(
                 np.load(bench.path("dx"))[1, 5], (discounted(unit, gamma, terms=terms) * dy).sum(), rtol=1e-12
             )
+
+
+def test_an_infinity_that_all_terms_carry_and_windows_meet(bench):
     # k = n are k terms: windows of both signs meet the infinity. All terms carry it to what they all send back, 0.5 * 4 - 1.
+    all_terms = ("cuda_block_scan", "cuda_cub_scan", "cuda_log_stage_general", "cuda_log_stage_fused")
     infinite, back = np.array([[np.inf, 1, 1]]), np.array([[1.0, -1, 4]])
     for variant in variants_of("discounted_cumsum_grad", "cpu_sequential", "cpu_best", *all_terms, "cuda_windows"):
         name = variant.split("/")[1]
@@ -257,6 +275,9 @@ def gradient(bench, rng):
                 "direction=left",
                 f"k={terms}",
             )
+
+
+def test_an_infinity_stays_one(bench):
     # An infinity whose way through a window underflows, and windows that end past the row: it stays an infinity.
     x, dy = np.ones((1, 402)), np.ones((1, 402))
     x[0, 200] = np.inf
@@ -272,7 +293,7 @@ def gradient(bench, rng):
             )
 
 
-def cumsum_refuses(bench):
+def test_what_discounted_cumsum_refuses(bench):
     x = {"x": np.ones((3, 8))}
     variant, y = "discounted_cumsum/cpu_best", ["y"]
     for more, words in (
@@ -318,7 +339,7 @@ def weighted(x, w):
     )
 
 
-def moments(bench, rng):
+def test_moments_are_those_of_scipy(bench, rng):
     x = rng.gamma(2, size=(61, 5)) + 3
     w = rng.uniform(0.5, 2, 61)
     scipys = dict(
@@ -359,7 +380,7 @@ def moments(bench, rng):
         bench.refuse(variant, {"x": x, "weights": w}, MOMENTS, words=["skip: weights"], code=4)
 
 
-def moments_refuses(bench):
+def test_what_moments_refuses(bench):
     x = {"x": np.ones((6, 3))}
     variant, out = "moments/cpu_best", ["mean"]
     for more, words in (
@@ -378,20 +399,3 @@ def moments_refuses(bench):
     bench.refuse(variant, x, out, "order=7", words=["order=7", "4 to 6"])
     bench.refuse(variant, x, out, "weights=row", words=["weights=row", "weights=none"])
     bench.refuse(variant, {"weights": np.ones(6)}, out, words=["x: missing"])
-
-
-def main():
-    rng = np.random.default_rng(11)
-    with tempfile.TemporaryDirectory() as name:
-        bench = Bench(pathlib.Path(name))
-        ewm(bench, rng)
-        ewm_refuses(bench)
-        cumsum(bench, rng)
-        gradient(bench, rng)
-        cumsum_refuses(bench)
-        moments(bench, rng)
-        moments_refuses(bench)
-
-
-if __name__ == "__main__":
-    main()

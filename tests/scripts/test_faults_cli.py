@@ -2,25 +2,25 @@
 
 import json
 import os
-import pathlib
 import resource
 import shutil
 import socket
 import subprocess
 import sys
-import tempfile
-import time
 
-from program import BUILD, SOURCE, call, copy_mutants, expect, expect_error, rows_of
+import pytest
+
+from program import BUILD, SOURCE, call, copy_mutants, expect, expect_error, needs_emulator, rows_of
+
+from analysis import lines  # behind program, which has the checkout in the path
 
 FUNCTION = SOURCE / "examples/apply/first_minus_last.cu"
 HEAD = "title: x\nsuites:\n  - op: rolling\n    variants: [cpu_naive]\n    axes: "
 
 
-def limits(folder):
-    """Sizes are looked at before contents; what takes a minute today takes none of a test's time."""
-    scenario = folder / "s.yaml"
-    for text, words in (
+@pytest.mark.parametrize(
+    "text, words",
+    [
         (HEAD + "{seed: [" + ",".join(map(str, range(200001))) + "]}\n", ("s.yaml:5:", "200001 values; at most 20000")),
         ("[" * 100000, ("s.yaml:1:101", "open brackets")),
         ("{a: " * 100000, ("s.yaml:1:", "open brackets")),
@@ -30,18 +30,30 @@ def limits(folder):
             HEAD + "{seed: [" + ",".join(map(str, [*range(19999), 7])) + "]}\n",
             ("s.yaml:5:", "the same value as element 8"),
         ),
-    ):
-        scenario.write_text(text)
-        begin = time.process_time(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        done = call("run", scenario, "--out", folder / "o.jsonl", timeout=100)
-        used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begin[1]
-        expect_error(done, 2, *words)
-        expect(used < 10, f"in {used:.2f} s of a processor")
-    for path in ("/dev/zero", folder):
-        (folder / "zero.yaml").unlink(missing_ok=True)
-        (folder / "zero.yaml").symlink_to(path)
-        expect_error(call("run", folder / "zero.yaml", timeout=60), 2, "zero.yaml")
+    ],
+    ids=["values", "lists", "maps", "anchors", "keys", "twice"],
+)
+def test_sizes_are_looked_at_before_contents(folder, text, words):
+    """What takes a minute today takes none of a test's time."""
+    (folder / "s.yaml").write_text(text)
+    begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = call("run", folder / "s.yaml", "--out", folder / "o.jsonl", timeout=100)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begin
+    expect_error(done, 2, *words)
+    assert used < 10, "seconds of a processor"
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "."])
+def test_a_scenario_is_a_regular_file(folder, path):
+    (folder / "zero.yaml").symlink_to(path)
+    expect_error(call("run", folder / "zero.yaml", timeout=60), 2, "zero.yaml")
+
+
+def test_rows_without_an_end_are_refused():
     expect_error(call("judge", "/dev/zero", timeout=60), 2, "/dev/zero", "more than")
+
+
+def test_rows_that_are_too_deep_are_refused(folder):
     (folder / "deep.jsonl").write_text('{"kind":"row","schema":1,"a":' + "[" * 100000 + "]" * 100000 + "}\n")
     for verb in (("export", "csv"), ("judge",), ("report", "--out", folder / "page.md")):
         done = call(*verb, folder / "deep.jsonl")
@@ -49,19 +61,12 @@ def limits(folder):
         expect("Traceback" not in done.stderr, f"{verb[0]} has no traceback")
 
 
-def malformed(folder):
-    """Rows that are not as docs/RESULTS.md has them: the file and line, not a traceback."""
-    path, good = (
-        folder / "rows.jsonl",
-        json.loads(
-            next(
-                line
-                for line in open(SOURCE / "tests/golden/rows.jsonl")
-                if '"kind": "row"' in line or '"kind":"row"' in line
-            )
-        ),
-    )
-    for key, value in (
+GOOD = next(row for row in rows_of(SOURCE / "tests/golden/rows.jsonl"))
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [
         ("params", "x"),
         ("timing", []),
         ("timing", {"cold": 3}),
@@ -73,42 +78,22 @@ def malformed(folder):
         ("spec", None),
         ("bound", "x"),
         ("run", {}),
-    ):
-        path.write_text(json.dumps({**good, key: value}) + "\n")
-        done = (
-            subprocess.run(
-                [
-                    sys.executable,
-                    "-c",
-                    "import sys; from analysis.export.__main__ import main; sys.exit(main())",
-                    "csv",
-                    path,
-                ],
-                capture_output=True,
-                text=True,
-                cwd=SOURCE,
-            )
-            if key == "run"
-            else None
-        )
-        sys.path.insert(0, str(SOURCE))
-        from analysis import lines
-
-        try:
-            told = list(lines.read_lines(path, [])) and "nothing"
-        except lines.BadResults as error:
-            told = str(error)
-        expect(told.startswith(f"{path}:1:") and key in told, f"{key}: {json.dumps(value)}: {told}")
-        if done:
-            expect(
-                done.returncode == 2 and f"{path}:1:" in done.stderr and "Traceback" not in done.stderr,
-                "export ends with 2",
-                done,
-            )
+    ],
+)
+def test_rows_that_are_malformed_are_told_by_file_and_line(folder, key, value):
+    """Not as docs/RESULTS.md has them: no traceback."""
+    path = folder / "rows.jsonl"
+    path.write_text(json.dumps({**GOOD, key: value}) + "\n")
+    with pytest.raises(lines.BadResults) as told:
+        list(lines.read_lines(path, []))
+    assert str(told.value).startswith(f"{path}:1:") and key in str(told.value)
+    if key == "run":
+        done = call("export", "csv", path)
+        expect_error(done, 2, f"{path}:1:")
+        expect("Traceback" not in done.stderr, "export ends with 2", done)
 
 
-def functions(folder):
-    """A function that cannot be one is the user's mistake, told before anything runs."""
+def test_a_function_that_cannot_be_one_is_told_before_anything_runs(folder):
     out = folder / "f.jsonl"
     (folder / "pipe").symlink_to("/dev/zero")
     (folder / "large.cu").write_bytes(b"//" * (1 << 20))
@@ -145,7 +130,7 @@ def functions(folder):
     expect_error(done, 2, f"function={folder}/none.cu: no such file")
 
 
-def private(folder):
+def test_rows_tell_nothing_of_people(folder):
     """A function's row has its name and hash; a case from a row runs where the file is; messages name no temporary file."""
     secret, out = folder / "secret-project", folder / "p.jsonl"
     secret.mkdir()
@@ -197,7 +182,7 @@ def private(folder):
     )
 
 
-def for_the_moment(folder):
+def test_what_the_machine_lacks_for_the_moment_is_no_verdict(folder):
     """Too few descriptors are an error that --resume tries again; a folder for temporary files that does not exist is named."""
     out = folder / "e.jsonl"
     arguments = ["run", "double n=1003", "--variants", "cpu_loop", "--verify-only", "--out", out]
@@ -223,55 +208,56 @@ def for_the_moment(folder):
     expect("/proc/self/exe" not in done.stderr, "nothing else is blamed", done)
 
 
-def peers_without_a_module(folder):
-    """A module that a peer needs at file level, and has not got, is a skip; what the machine lacks is an error."""
-    impls = folder / "impls"
-    shutil.copytree(SOURCE / "impls/common", impls / "common")
-    (impls / "double").mkdir()
-    for name, line, expected in (
-        ("peer_absent", "import no_such_library", ("skip", "no_such_library is not installed")),
-        ("peer_within", "from no_such_library.part import thing", ("skip", "no_such_library is not installed")),
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ("import no_such_library", ("skip", "no_such_library is not installed")),
+        ("from no_such_library.part import thing", ("skip", "no_such_library is not installed")),
         (
-            "peer_starved",
             "raise ImportError('libx.so: cannot open shared object file: Too many open files')",
             ("error", "Too many open files"),
         ),
-        ("peer_broken", "1 / 0", ("error", "ZeroDivisionError")),
-    ):
-        (impls / f"double/{name}.py").write_text(f"{line}\n")
-        ours, theirs, arrays = os.pipe(), os.pipe(), socket.socketpair()
-        socket.send_fds(arrays[0], [b"\0"], [0])
-        worker = subprocess.Popen(
-            [
-                sys.executable,
-                SOURCE / "harness/device/peer_worker.py",
-                "--commands",
-                str(ours[0]),
-                "--replies",
-                str(theirs[1]),
-                "--arrays",
-                str(arrays[1].fileno()),
-                "--impls",
-                impls,
-            ],
-            pass_fds=[ours[0], theirs[1], arrays[1].fileno()],
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(ours[0]), os.close(theirs[1])
-        with os.fdopen(ours[1], "w") as commands, os.fdopen(theirs[0]) as replies:
-            for command in (
-                {"do": "open", "variant": f"double/{name}", "case": {}, "inputs": [], "outputs": []},
-                {"do": "supports"},
-            ):
-                print(json.dumps(command), file=commands, flush=True)
-                reply = json.loads(replies.readline())
-        worker.wait(30)
-        arrays[0].close(), arrays[1].close()
-        expect(expected[1] in reply.get(expected[0], ""), f"{line}: {reply}")
+        ("1 / 0", ("error", "ZeroDivisionError")),
+    ],
+)
+def test_a_peer_without_its_module(folder, line, expected):
+    """What it needs at file level, and has not got, is a skip; what the machine lacks is an error."""
+    impls = folder / "impls"
+    shutil.copytree(SOURCE / "impls/common", impls / "common")
+    (impls / "double").mkdir()
+    (impls / "double/peer_test.py").write_text(f"{line}\n")
+    ours, theirs, arrays = os.pipe(), os.pipe(), socket.socketpair()
+    socket.send_fds(arrays[0], [b"\0"], [0])
+    worker = subprocess.Popen(
+        [
+            sys.executable,
+            SOURCE / "harness/device/peer_worker.py",
+            "--commands",
+            str(ours[0]),
+            "--replies",
+            str(theirs[1]),
+            "--arrays",
+            str(arrays[1].fileno()),
+            "--impls",
+            impls,
+        ],
+        pass_fds=[ours[0], theirs[1], arrays[1].fileno()],
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(ours[0]), os.close(theirs[1])
+    with os.fdopen(ours[1], "w") as commands, os.fdopen(theirs[0]) as replies:
+        for command in (
+            {"do": "open", "variant": "double/peer_test", "case": {}, "inputs": [], "outputs": []},
+            {"do": "supports"},
+        ):
+            print(json.dumps(command), file=commands, flush=True)
+            reply = json.loads(replies.readline())
+    worker.wait(30)
+    arrays[0].close(), arrays[1].close()
+    expect(expected[1] in reply.get(expected[0], ""), f"{line}: {reply}")
 
 
-def starved(folder):
-    """Too little memory for a list of JSON is an error, and never half a list."""
+def test_too_little_memory_for_a_list_is_an_error_and_never_half_a_list():
     ends = set()
     for most in (*range(256 << 10, 3 << 20, 32 << 10), 64 << 20):  # the last is enough, whatever the C library takes
         done = call(
@@ -287,16 +273,13 @@ def starved(folder):
     expect(0 in ends and len(ends) > 1, f"the list is whole or refused: exit codes {ends}")
 
 
-def emulated(folder):
-    """The emulator asks addr2line without a shell: quotes in the program's path are letters like others."""
-    emulator = BUILD / "bin/rungs-emulator"
-    if not emulator.exists():
-        print("skip the emulator: not built")
-        return
+@needs_emulator
+def test_quotes_in_the_path_of_the_program_are_letters_like_others(folder):
+    """The emulator asks addr2line without a shell."""
     place, out = folder / "a'; touch marked; '", folder / "em.jsonl"
     place.mkdir()
     copy_mutants(place / "rungs-mutants")
-    shutil.copy2(emulator, place / "rungs-emulator")
+    shutil.copy2(BUILD / "bin/rungs-emulator", place / "rungs-emulator")
     done = call(
         "run",
         "double n=1003",
@@ -313,13 +296,3 @@ def emulated(folder):
         row["verdict"] == "error" and "cuda_overruns.cu:" in row["reason"], f"the line is found: {row['reason']}", done
     )
     expect(not (folder / "marked").exists(), "and nothing else is run")
-
-
-def main():
-    for test in (limits, malformed, functions, private, for_the_moment, peers_without_a_module, starved, emulated):
-        with tempfile.TemporaryDirectory() as folder:
-            test(pathlib.Path(folder).resolve())
-
-
-if __name__ == "__main__":
-    main()

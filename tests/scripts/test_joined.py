@@ -4,11 +4,10 @@ import json
 
 import pytest
 
-from program import CUDA, call, expect, needs_emulator, rows_of
+from program import call, expect, needs_cuda, needs_emulator, rows_of
 
 from analysis import joined, rows  # behind program, which has the checkout in the path
 
-needs_cuda = pytest.mark.skipif(not CUDA, reason="this build has no CUDA variants")
 CASES = {
     "moments": "moments rows=7 cols=4",
     "discounted_cumsum": "discounted_cumsum n=9",

@@ -2,15 +2,14 @@
 
 import json
 import os
-import pathlib
 import shutil
 import signal
 import stat
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
+import pytest
 
 from program import BUILD, CUDA, RELEASE, RUNGS, SOURCE, call, expect, expect_error, rows_of
 
@@ -22,9 +21,9 @@ def is_link_to(path, text):
     return path.is_symlink() and text in path.read_text()
 
 
-def exported(folder):
-    """export: own inputs by any name, links, devices, FIFOs, a folder that is not there."""
-    rows, link, far = folder / "rows.jsonl", folder / "link.jsonl", folder / "far.csv"
+def test_an_input_is_not_replaced(folder):
+    """By any name."""
+    rows, link = folder / "rows.jsonl", folder / "link.jsonl"
     shutil.copy(ROWS, rows)
     link.symlink_to("rows.jsonl")
     os.link(rows, folder / "hard.jsonl")
@@ -35,6 +34,16 @@ def exported(folder):
     expect_error(call("compare", rows, rows, "--json", link), 2, "would replace the input", str(link))
     expect_error(call("report", rows, "--out", link), 2, "would replace the input", str(link))
     expect(rows.read_bytes() == before, "inputs stay as they are")
+
+
+@pytest.fixture
+def rows(folder):
+    shutil.copy(ROWS, folder / "rows.jsonl")
+    return folder / "rows.jsonl"
+
+
+def test_export_writes_through_a_link(folder, rows):
+    far = folder / "far.csv"
     (folder / "out.csv").symlink_to("far.csv")
     far.write_text("old")
     far.chmod(0o640)
@@ -51,6 +60,17 @@ def exported(folder):
         "and through one to a file that is not there yet",
         done,
     )
+    done = call("judge", rows, "--out", folder / "out.csv")
+    expect(
+        done.returncode in ((0, 3) if CUDA else (4,)) and (folder / "out.csv").is_symlink(),
+        "so does judge",
+        done,
+    )
+    expect(not [p.name for p in folder.iterdir() if p.name.startswith(".rungs")], "no draft is left")
+
+
+def test_export_to_what_is_no_regular_file(folder, rows):
+    """A folder that is not there, a full disk, devices, a FIFO."""
     expect_error(
         call("export", "csv", rows, "--out", folder / "none/out.csv"), 2, str(folder / "none/out.csv"), "No such file"
     )
@@ -66,24 +86,17 @@ def exported(folder):
             "export to a FIFO",
             done,
         )
-    done = call("judge", rows, "--out", folder / "out.csv")
-    expect(
-        done.returncode in ((0, 3) if CUDA else (4,)) and (folder / "out.csv").is_symlink(),
-        "judge writes through a link",
-        done,
-    )
     expect(not [p.name for p in folder.iterdir() if p.name.startswith(".rungs")], "no draft is left")
 
 
-def devices(folder):
+def test_a_device_stays_one(folder):
     """As root a rename would put a file in the place of the device. A node of our own stands for /dev/null."""
     node = folder / "null"
     try:
         os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 3))
         node.write_text("x")
     except OSError as error:
-        print(f"skip device nodes: {error}")
-        return
+        pytest.skip(f"device nodes: {error}")
     np.save(folder / "x.npy", np.ones(50))
     for arguments in (
         ("export", "csv", ROWS, "--out", node),
@@ -99,8 +112,8 @@ def devices(folder):
         )
 
 
-def executed(folder):
-    """exec: its own inputs, one file under two names, links."""
+def test_exec_replaces_no_input(folder):
+    """Its own inputs, one file under two names, links."""
     x, y, link = folder / "x.npy", folder / "y.npy", folder / "link.npy"
     np.save(x, np.arange(60.0))
     link.symlink_to("x.npy")
@@ -148,14 +161,8 @@ def executed(folder):
     )
 
 
-def columns(folder):
-    """Arrow files go the same way."""
-    try:
-        import pyarrow as pa
-        from pyarrow import ipc
-    except ImportError:
-        print("skip columns: no pyarrow")
-        return
+def test_arrow_files_go_the_same_way(folder):
+    pa, ipc = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.ipc")
     csv, link = folder / "names.csv", folder / "out.arrow"
     csv.write_text("names,visible\nAda,0\nAlan,1\n")
     link.symlink_to("far.arrow")
@@ -213,8 +220,7 @@ def run_into(out, *more, **options):
     return call("run", CASE, "--variants", "cpu_loop", "--verify-only", "--out", out, *more, **options)
 
 
-def appended(folder):
-    """run --out: judged before anything is written."""
+def test_rows_are_judged_before_any_is_added(folder):
     good = folder / "good.jsonl"
     expect(run_into(good).returncode == 0, "rows are written")
     whole = good.read_text()
@@ -249,8 +255,7 @@ def appended(folder):
     expect(call("export", "csv", out).stdout == done.stdout, "the readers keep a whole last row, too")
 
 
-def timeline(folder):
-    """--timeline names a file of its own."""
+def test_a_timeline_is_a_file_of_its_own(folder):
     rows = folder / "timeline-rows.jsonl"
     expect(run_into(rows).returncode == 0, "rows are written")
     before = rows.read_text()
@@ -261,7 +266,7 @@ def timeline(folder):
     expect(rows.read_text() == before, "rows are no timeline")
 
 
-def streamed(folder):
+def test_rows_into_a_fifo(folder):
     """A FIFO takes rows while somebody reads it, and says so where nobody does."""
     fifo = folder / "rows.fifo"
     os.mkfifo(fifo)
@@ -285,9 +290,9 @@ def streamed(folder):
     expect(waiting.wait(30) in (143, -15), "without a reader it can be ended")
 
 
-def printed(folder):
-    """stdout is checked by every verb, and by the scripts alone."""
-    for arguments in (
+@pytest.mark.parametrize(
+    "arguments",
+    [
         ["--help"],
         ["--version"],
         ["list"],
@@ -297,58 +302,69 @@ def printed(folder):
         ["export", "csv", ROWS],
         *[["judge", ROWS]][:CUDA],
         ["compare", ROWS, ROWS],
-        ["run", CASE, "--variants", "cpu_loop", "--verify-only", "--out", folder / "p.jsonl"],
-    ):
-        closed = arguments[0] in ("list", "run")
-        for redirection, why in ((">/dev/full", "No space left"), (">&-", "Bad file descriptor"))[: 1 + closed]:
-            done = subprocess.run(
-                ["sh", "-c", f'"$0" "$@" {redirection}', RUNGS, *map(str, arguments)], stderr=subprocess.PIPE, text=True
-            )
-            long = arguments[0] in (
-                "list",
-                "export",
-                "judge",
-                "compare",
-            )  # an error of an earlier write has no reason left
-            expect(
-                done.returncode == 4 and "stdout cannot be written" in done.stderr and (long or why in done.stderr),
-                f"{arguments[0]} {redirection}: exit {done.returncode}, {done.stderr.strip()[-80:]}",
-            )
-    expect(
-        all(line.startswith("{") for line in (folder / "p.jsonl").read_text().splitlines()),
-        "what is printed never lands in the rows",
-    )
-    for pipe in ("list ops --json", "export csv " + str(ROWS)):
-        done = subprocess.run(["bash", "-c", f'"{RUNGS}" {pipe} | true'], capture_output=True, text=True)
-        expect(done.stderr == "", f"a closed pipe is no error of {pipe.split()[0]}", done)
-    for module in ("analysis.export csv", "analysis.compare " + str(ROWS)):
+        ["run", CASE, "--variants", "cpu_loop", "--verify-only", "--out", "p.jsonl"],
+    ],
+    ids=lambda words: " ".join(map(str, words[:2])),
+)
+def test_every_verb_checks_what_it_prints(folder, arguments):
+    closed = arguments[0] in ("list", "run")
+    for redirection, why in ((">/dev/full", "No space left"), (">&-", "Bad file descriptor"))[: 1 + closed]:
         done = subprocess.run(
-            ["sh", "-c", f'exec "{sys.executable}" -m {module} {ROWS} >/dev/full'],
+            ["sh", "-c", f'"$0" "$@" {redirection}', RUNGS, *map(str, arguments)],
             stderr=subprocess.PIPE,
             text=True,
-            cwd=SOURCE,
+            cwd=folder,
         )
+        long = arguments[0] in (
+            "list",
+            "export",
+            "judge",
+            "compare",
+        )  # an error of an earlier write has no reason left
         expect(
-            done.returncode == 4 and done.stderr == "stdout cannot be written: No space left on device\n",
-            f"{module.split()[0]}: {done.stderr[-80:]}",
+            done.returncode == 4 and "stdout cannot be written" in done.stderr and (long or why in done.stderr),
+            f"{arguments[0]} {redirection}: exit {done.returncode}, {done.stderr.strip()[-80:]}",
         )
+    if arguments[0] == "run":
+        lines = (folder / "p.jsonl").read_text().splitlines()
+        expect(lines and all(line.startswith("{") for line in lines), "what is printed never lands in the rows")
 
 
-def pages_of_others(folder):
-    """A page that a person wrote stays, also one beside a new report; nothing is written then."""
-    for name in ("mine.md", "results/rolling.md"):
-        mine = folder / name
-        mine.parent.mkdir(exist_ok=True)
-        mine.write_text("my words\n")
-        out = folder / ("mine.md" if name == "mine.md" else "other.md")
-        expect_error(call("report", ROWS, "--out", out), 2, f"{mine}: was not written by 'rungs report'")
-        expect(
-            mine.read_text() == "my words\n"
-            and not (folder / "other.md").exists()
-            and not (folder / "figures").exists(),
-            f"{name} stays, and all else too",
-        )
-        mine.unlink()
+@pytest.mark.parametrize("words", ["list ops --json", f"export csv {ROWS}"], ids=["list", "export"])
+def test_a_closed_pipe_is_no_error(words):
+    done = subprocess.run(["bash", "-c", f'"{RUNGS}" {words} | true'], capture_output=True, text=True)
+    expect(done.stderr == "", "a closed pipe", done)
+
+
+@pytest.mark.parametrize("module", ["analysis.export csv", f"analysis.compare {ROWS}"], ids=["export", "compare"])
+def test_the_scripts_alone_check_what_they_print(module):
+    done = subprocess.run(
+        ["sh", "-c", f'exec "{sys.executable}" -m {module} {ROWS} >/dev/full'],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=SOURCE,
+    )
+    expect(
+        done.returncode == 4 and done.stderr == "stdout cannot be written: No space left on device\n",
+        f"{module.split()[0]}: {done.stderr[-80:]}",
+    )
+
+
+@pytest.mark.parametrize("name", ["mine.md", "results/rolling.md"])
+def test_a_page_that_a_person_wrote_stays(folder, name):
+    """Also one beside a new report; nothing is written then."""
+    mine = folder / name
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("my words\n")
+    out = folder / ("mine.md" if name == "mine.md" else "other.md")
+    expect_error(call("report", ROWS, "--out", out), 2, f"{mine}: was not written by 'rungs report'")
+    expect(
+        mine.read_text() == "my words\n" and not (folder / "other.md").exists() and not (folder / "figures").exists(),
+        f"{name} stays, and all else too",
+    )
+
+
+def test_pages_of_ops_without_rows_go_and_others_stay(folder):
     expect(call("report", ROWS, "--out", folder / "page.md").returncode == 0, "a page is written")
     (folder / "results/none.md").write_text((folder / "results/rolling.md").read_text())
     (folder / "results/mine.md").write_text("my words\n")
@@ -360,7 +376,7 @@ def pages_of_others(folder):
     )
 
 
-def read_only_build(folder):
+def test_a_report_from_a_build_folder_that_is_read_only(folder):
     """`report` needs no place in the build folder for files that go elsewhere."""
     build = folder / "build"
     build.mkdir()
@@ -377,8 +393,7 @@ def read_only_build(folder):
         build,
     ]
     if not shutil.which("unshare") or subprocess.run([*mount, "true"], capture_output=True).returncode != 0:
-        print("skip a build folder that is read-only: this machine lets us mount nothing")
-        return
+        pytest.skip("this machine lets us mount nothing")
     done = subprocess.run(
         [*mount, build / "rungs", "report", ROWS, "--out", folder / "page.md"], capture_output=True, text=True
     )
@@ -387,8 +402,8 @@ def read_only_build(folder):
     )
 
 
-def without_an_end(folder):
-    """Loops of links, and a device in the place of rows: refused before the work, and nobody reads it for ever."""
+def test_files_without_an_end_are_refused_before_the_work(folder):
+    """Loops of links, and a device in the place of rows: nobody reads it for ever."""
     loop, out = folder / "loop", folder / "out"
     loop.symlink_to("loop")
     out.mkdir()
@@ -406,7 +421,7 @@ def without_an_end(folder):
         )
 
 
-def a_project_in_two_goes(folder):
+def test_a_project_in_two_goes(folder):
     """What was ended in the middle is finished by the same command; what somebody wrote stays."""
     project = folder / "mine"
     expect(call("new", project).returncode == 0, "a project is written")
@@ -420,26 +435,3 @@ def a_project_in_two_goes(folder):
     (project / "README.md").write_text("my words\n")
     expect_error(call("new", project), 2, "exists and is not empty")
     expect((project / "README.md").read_text() == "my words\n", "what a person wrote stays")
-
-
-def main():
-    for test in (
-        without_an_end,
-        a_project_in_two_goes,
-        exported,
-        devices,
-        executed,
-        columns,
-        appended,
-        timeline,
-        streamed,
-        printed,
-        pages_of_others,
-        read_only_build,
-    ):
-        with tempfile.TemporaryDirectory() as folder:
-            test(pathlib.Path(folder).resolve())
-
-
-if __name__ == "__main__":
-    main()

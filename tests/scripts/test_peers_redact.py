@@ -1,22 +1,12 @@
 """The peers of redact: their Python is called as the worker calls it and compared with the definition, row by row in plain Python."""
 
 import importlib.util
-import os
-import pathlib
 import random
-import sys
-import unittest
+import numpy
+import pytest
 
-SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-sys.path[:0] = [str(SOURCE / "harness" / "device"), str(SOURCE / "impls" / "common"), str(SOURCE / "tests" / "scripts")]
 
-try:
-    import numpy
-except ImportError:
-    print("SKIP: NumPy is not installed")
-    sys.exit(77)
-
-from play_peer import has  # noqa: E402
+from play_peer import SOURCE, has  # which has what the worker has in the path
 
 WIDTH = {"i32": "<i4", "i64": "<i8"}
 
@@ -65,92 +55,101 @@ def random_rows(seed, rows, nulls):
     return names, visibilities
 
 
-class Redact(unittest.TestCase):
-    BY_HAND = ["John Lee", "", "Madonna", " Lee", "John ", "a b c", "Éa Öb", "x 漢字", "😀", "J\tL", None, "Zoë\nA B"]
+BY_HAND = ["John Lee", "", "Madonna", " Lee", "John ", "a b c", "Éa Öb", "x 漢字", "😀", "J\tL", None, "Zoë\nA B"]
 
-    def load(self, name):
-        spec = importlib.util.spec_from_file_location("played_peer", SOURCE / "impls" / "redact" / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
 
-    def case(self, dtype, rows):
-        return {"op": "redact", "params": {"rows": rows}, "dtype": dtype, "input": "names", "seed": 7}
+def load(name):
+    spec = importlib.util.spec_from_file_location("played_peer", SOURCE / "impls" / "redact" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
-    def play(self, name, dtype, data, nulls, lead):
-        """Other data first: a peer that keeps its first inputs gives what was not asked."""
-        module, rows = self.load(name), len(data[0])
-        self.assertIsNone(module.supports(self.case(dtype, rows), {}))
-        state = None
-        room = {
-            "redacted.offsets": numpy.empty(rows + 1, WIDTH[dtype]),
-            "redacted.chars": numpy.empty(1000 * rows, "u1"),
-            "redacted.validity": numpy.empty(rows, "u1"),
+
+def case_of(dtype, rows):
+    return {"op": "redact", "params": {"rows": rows}, "dtype": dtype, "input": "names", "seed": 7}
+
+
+def play(name, dtype, data, nulls, lead):
+    """Other data first: a peer that keeps its first inputs gives what was not asked."""
+    module, rows = load(name), len(data[0])
+    assert module.supports(case_of(dtype, rows), {}) is None
+    state = None
+    room = {
+        "redacted.offsets": numpy.empty(rows + 1, WIDTH[dtype]),
+        "redacted.chars": numpy.empty(1000 * rows, "u1"),
+        "redacted.validity": numpy.empty(rows, "u1"),
+    }
+    for names, visibilities in ((data[0][::-1], data[1]), data):
+        inputs = {
+            **column("names", names, dtype, nulls, lead),
+            **column("visibilities", visibilities, dtype, nulls, 2 * lead),
         }
-        for names, visibilities in ((data[0][::-1], data[1]), data):
-            inputs = {
-                **column("names", names, dtype, nulls, lead),
-                **column("visibilities", visibilities, dtype, nulls, 2 * lead),
-            }
-            for array in inputs.values():
-                array.flags.writeable = False
-            state = state or module.prepare(self.case(dtype, rows), {}, inputs)
-            module.load(state, inputs)
-            given = module.fetch(state, module.run(state), room)
-        for output, array in given.items():
-            self.assertEqual(array.dtype, room[output].dtype, output)
-            self.assertLessEqual(len(array), len(room[output]), output)
-        self.assertEqual(given["redacted.validity"].size, (rows + 7) // 8 if nulls else 0)
-        return rows_of(given, rows)
-
-    def check(self, name):
-        sized = [
-            ((f"random {rows}", nulls), random_rows(rows, rows, nulls))
-            for rows in (0, 1, 8, 333)
-            for nulls in (False, True)
-        ]
-        hand = [
-            (("by hand", True), (self.BY_HAND, ["public"] * len(self.BY_HAND))),
-            (("hidden", True), (self.BY_HAND, ["private", None, "", "publi"] * (len(self.BY_HAND) // 4))),
-            (("all null", True), ([None] * 9, [None] * 9)),
-            (("no spaces", False), (["a", "é", ""], ["public"] * 3)),
-        ]
-        for (what, nulls), data in sized + hand:
-            for dtype in WIDTH:
-                for lead in (0, 13):
-                    with self.subTest(peer=name, what=what, dtype=dtype, nulls=nulls, lead=lead):
-                        expected = [define(*row) for row in zip(*data)]
-                        self.assertEqual(self.play(name, dtype, data, nulls, lead), expected)
-        self.refuses(name)
-
-    def refuses(self, name):
-        import peer
-
-        module = self.load(name)
-        self.assertIn("UTF-8", module.supports({**self.case("i32", 1), "input": "invalid"}, {}))
-        inputs = {**column("names", ["a b"], "i32", False, 0), **column("visibilities", ["public"], "i32", False, 0)}
-        inputs["names.chars"] = numpy.frombuffer(b"a\xff ", "u1")
-        with self.assertRaisesRegex(peer.Skip, "names: .*UTF-8"):
-            module.prepare(self.case("i32", 1), {}, inputs)
-
-    def test_definition(self):
-        self.assertEqual(
-            [define(name, "public") for name in self.BY_HAND[:8]],
-            ["L John", " ", "M Madonna", "L ", " John", "b a", "Ö Éa", "漢 x"],
-        )
-
-    @unittest.skipUnless(has("pyarrow"), "pyarrow is not installed")
-    def test_pyarrow(self):
-        self.check("peer_pyarrow")
-
-    @unittest.skipUnless(has("pandas") and has("pyarrow"), "pandas or pyarrow is not installed")
-    def test_pandas(self):
-        self.check("peer_pandas")
-
-    @unittest.skipUnless(has("polars") and has("pyarrow"), "Polars or pyarrow is not installed")
-    def test_polars(self):
-        self.check("peer_polars")
+        for array in inputs.values():
+            array.flags.writeable = False
+        state = state or module.prepare(case_of(dtype, rows), {}, inputs)
+        module.load(state, inputs)
+        given = module.fetch(state, module.run(state), room)
+    for output, array in given.items():
+        assert array.dtype == room[output].dtype, output
+        assert len(array) <= len(room[output]), output
+    assert given["redacted.validity"].size == ((rows + 7) // 8 if nulls else 0)
+    return rows_of(given, rows)
 
 
-if __name__ == "__main__":
-    unittest.main(verbosity=2)
+def check(name):
+    sized = [
+        ((f"random {rows}", nulls), random_rows(rows, rows, nulls))
+        for rows in (0, 1, 8, 333)
+        for nulls in (False, True)
+    ]
+    hand = [
+        (("by hand", True), (BY_HAND, ["public"] * len(BY_HAND))),
+        (("hidden", True), (BY_HAND, ["private", None, "", "publi"] * (len(BY_HAND) // 4))),
+        (("all null", True), ([None] * 9, [None] * 9)),
+        (("no spaces", False), (["a", "é", ""], ["public"] * 3)),
+    ]
+    for (what, nulls), data in sized + hand:
+        for dtype in WIDTH:
+            for lead in (0, 13):
+                expected = [define(*row) for row in zip(*data)]
+                assert play(name, dtype, data, nulls, lead) == expected, (what, dtype, nulls, lead)
+    refuses(name)
+
+
+def refuses(name):
+    import peer
+
+    module = load(name)
+    assert "UTF-8" in module.supports({**case_of("i32", 1), "input": "invalid"}, {})
+    inputs = {**column("names", ["a b"], "i32", False, 0), **column("visibilities", ["public"], "i32", False, 0)}
+    inputs["names.chars"] = numpy.frombuffer(b"a\xff ", "u1")
+    with pytest.raises(peer.Skip, match="names: .*UTF-8"):
+        module.prepare(case_of("i32", 1), {}, inputs)
+
+
+def test_definition():
+    assert [define(name, "public") for name in BY_HAND[:8]] == [
+        "L John",
+        " ",
+        "M Madonna",
+        "L ",
+        " John",
+        "b a",
+        "Ö Éa",
+        "漢 x",
+    ]
+
+
+@pytest.mark.skipif(not has("pyarrow"), reason="pyarrow is not installed")
+def test_pyarrow():
+    check("peer_pyarrow")
+
+
+@pytest.mark.skipif(not (has("pandas") and has("pyarrow")), reason="pandas or pyarrow is not installed")
+def test_pandas():
+    check("peer_pandas")
+
+
+@pytest.mark.skipif(not (has("polars") and has("pyarrow")), reason="Polars or pyarrow is not installed")
+def test_polars():
+    check("peer_polars")

@@ -4,22 +4,13 @@ Numba's simulator: what is checked is what a peer's file adds, not the library."
 
 import math
 import os
-import pathlib
-import sys
 import types
-import unittest
+import numpy
+import pytest
 
-SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-sys.path[:0] = [str(SOURCE / "harness" / "device"), str(SOURCE / "impls" / "common"), str(SOURCE / "tests" / "scripts")]
 os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # before Numba is imported
 
-try:
-    import numpy
-except ImportError:
-    print("SKIP: NumPy is not installed")
-    sys.exit(77)
-
-from play_peer import has, play  # noqa: E402
+from play_peer import has, play  # which has what the worker has in the path
 
 DTYPES = {"f64": "float64", "f32": "float32"}
 
@@ -81,97 +72,113 @@ def define_gradients(case, inputs):
     return {"dx": dx, "dgamma": {"all": dg.sum(keepdims=True)[0], "row": dg.sum(1), "element": dg}[p["gamma_per"]]}
 
 
-class Sums(unittest.TestCase):
-    """Each peer in the modes that it says it knows; what it refuses it must refuse with a reason."""
+SUMS_CASES = [
+    sums_case(n=n, batch=b, direction=d)
+    for n, b, d in (
+        (1, 1, "right"),
+        (2, 3, "left"),
+        (127, 2, "right"),
+        (128, 2, "left"),
+        (129, 2, "right"),
+        (129, 2, "left"),
+        (1000, 3, "left"),
+        (16385, 1, "right"),
+        (16500, 2, "left"),
+    )
+]
 
-    CASES = [
-        sums_case(n=n, batch=b, direction=d)
-        for n, b, d in (
-            (1, 1, "right"),
-            (2, 3, "left"),
-            (127, 2, "right"),
-            (128, 2, "left"),
-            (129, 2, "right"),
-            (129, 2, "left"),
-            (1000, 3, "left"),
-            (16385, 1, "right"),
-            (16500, 2, "left"),
-        )
-    ]
-    CASES += [
-        sums_case(n=300, batch=2, gamma=g, direction=d) for g in (0.0, 1.0, 1.0001, -0.5) for d in ("left", "right")
-    ]
-    CASES += [sums_case("f32", n=5000, batch=2), sums_case(n=0), sums_case(n=7, batch=0)]
-    SMALL = [
-        sums_case(n=1),
-        sums_case("f32", n=1000, batch=2, gamma=1.0001),
-        sums_case(n=0),
-    ]  # JAX compiles each for seconds
-    MORE = [
-        sums_case(n=20, batch=3, gamma_per=per, reset=reset, direction=d)
-        for per in ("all", "row", "element")
-        for reset in ("none", "mask")
-        for d in ("left", "right")
-    ] + [sums_case(k=5)]
 
-    def check(self, name, replaced, refused, op="discounted_cumsum", define=define_sums, cases=None, **more):
-        refusals = 0
-        for case in (self.CASES if cases is None else cases) + self.MORE:
-            inputs = sums_inputs(case)
-            with self.subTest(peer=name, **case["params"], dtype=case["dtype"]):
-                with numpy.errstate(all="ignore"):
-                    expected = define(case, inputs)
-                actual = play(f"{op}/{name}", case, inputs, expected, replaced, **more)
-                if isinstance(actual, str):
-                    refusals += 1
-                    continue
-                tolerance = 1e-11 if case["dtype"] == "f64" else 1e-4
-                for output, values in expected.items():
-                    scale = max(1, abs(values).max(initial=0))
-                    numpy.testing.assert_allclose(
-                        actual[output] / scale, values / scale, rtol=0, atol=tolerance, err_msg=output
-                    )
-        self.assertEqual(refusals, refused)
+SUMS_CASES += [
+    sums_case(n=300, batch=2, gamma=g, direction=d) for g in (0.0, 1.0, 1.0001, -0.5) for d in ("left", "right")
+]
 
-    @unittest.skipUnless(has("scipy"), "SciPy is not installed")
-    def test_scipy(self):
-        self.check("peer_scipy_lfilter", {}, 11)
 
-    @unittest.skipUnless(has("scipy"), "SciPy is not installed")
-    def test_cupy(self):
-        self.check("peer_cupy_lfilter", {"cupy"}, 11)
+SUMS_CASES += [sums_case("f32", n=5000, batch=2), sums_case(n=0), sums_case(n=7, batch=0)]
 
-    @unittest.skipUnless(has("torch"), "PyTorch is not installed")
-    def test_torch(self):
-        self.check("peer_torch", {"torch"}, 11)
 
-    @unittest.skipUnless(has("torch"), "PyTorch is not installed")
-    def test_the_published_loop(self):
-        self.check("peer_pytorch_loop_cpu", {}, 9)
+SUMS_SMALL = [
+    sums_case(n=1),
+    sums_case("f32", n=1000, batch=2, gamma=1.0001),
+    sums_case(n=0),
+]  # JAX compiles each for seconds
 
-    @unittest.skipUnless(has("torch_discounted_cumsum"), "torch-discounted-cumsum is not installed")
-    def test_the_published_package(self):
-        self.check("peer_torch_discounted_cumsum_cpu", {}, 27)
 
-    @unittest.skipUnless(has("torch"), "PyTorch is not installed")
-    def test_gradients_by_autograd(self):
-        self.check("peer_torch_autograd", {"torch"}, 11 + 2, "discounted_cumsum_grad", define_gradients)
+SUMS_MORE = [
+    sums_case(n=20, batch=3, gamma_per=per, reset=reset, direction=d)
+    for per in ("all", "row", "element")
+    for reset in ("none", "mask")
+    for d in ("left", "right")
+] + [sums_case(k=5)]
 
-    @unittest.skipUnless(has("jax"), "JAX is not installed")
-    def test_jax(self):
-        self.check("peer_jax_associative_scan", {"jax"}, 1, cases=self.SMALL)
 
-    @unittest.skipUnless(has("jax"), "JAX is not installed")
-    def test_gradients_by_jax(self):
-        self.check("peer_jax_vjp", {"jax"}, 1, "discounted_cumsum_grad", define_gradients, self.SMALL)
+def check_sums(name, replaced, refused, op="discounted_cumsum", define=define_sums, cases=SUMS_CASES, **more):
+    """In the modes that the peer says it knows; what it refuses it must refuse with a reason."""
+    refusals = 0
+    for case in cases + SUMS_MORE:
+        inputs = sums_inputs(case)
+        with numpy.errstate(all="ignore"):
+            expected = define(case, inputs)
+        actual = play(f"{op}/{name}", case, inputs, expected, replaced, **more)
+        if isinstance(actual, str):
+            refusals += 1
+            continue
+        tolerance = 1e-11 if case["dtype"] == "f64" else 1e-4
+        for output, values in expected.items():
+            scale = max(1, abs(values).max(initial=0))
+            numpy.testing.assert_allclose(
+                actual[output] / scale, values / scale, rtol=0, atol=tolerance, err_msg=f"{output} of {case}"
+            )
+    assert refusals == refused
 
-    def test_a_row_that_is_too_long_for_python(self):
-        case = sums_case(n=131073)
-        self.assertIn("at most 131072", play("discounted_cumsum/peer_pytorch_loop_cpu", case, {}, {}, {}))
 
-    def test_more_elements_than_an_int_counts(self):
-        case = sums_case(n=1 << 21, batch=1 << 10)
-        self.assertIn("2^31", play("discounted_cumsum/peer_cupy_lfilter", case, {}, {}, {"cupy"}))
+@pytest.mark.skipif(not has("scipy"), reason="SciPy is not installed")
+def test_sums_by_scipy():
+    check_sums("peer_scipy_lfilter", {}, 11)
+
+
+@pytest.mark.skipif(not has("scipy"), reason="SciPy is not installed")
+def test_sums_by_cupy():
+    check_sums("peer_cupy_lfilter", {"cupy"}, 11)
+
+
+@pytest.mark.skipif(not has("torch"), reason="PyTorch is not installed")
+def test_sums_by_torch():
+    check_sums("peer_torch", {"torch"}, 11)
+
+
+@pytest.mark.skipif(not has("torch"), reason="PyTorch is not installed")
+def test_the_published_loop():
+    check_sums("peer_pytorch_loop_cpu", {}, 9)
+
+
+@pytest.mark.skipif(not has("torch_discounted_cumsum"), reason="torch-discounted-cumsum is not installed")
+def test_the_published_package():
+    check_sums("peer_torch_discounted_cumsum_cpu", {}, 27)
+
+
+@pytest.mark.skipif(not has("torch"), reason="PyTorch is not installed")
+def test_gradients_by_autograd():
+    check_sums("peer_torch_autograd", {"torch"}, 11 + 2, "discounted_cumsum_grad", define_gradients)
+
+
+@pytest.mark.skipif(not has("jax"), reason="JAX is not installed")
+def test_sums_by_jax():
+    check_sums("peer_jax_associative_scan", {"jax"}, 1, cases=SUMS_SMALL)
+
+
+@pytest.mark.skipif(not has("jax"), reason="JAX is not installed")
+def test_gradients_by_jax():
+    check_sums("peer_jax_vjp", {"jax"}, 1, "discounted_cumsum_grad", define_gradients, SUMS_SMALL)
+
+
+def test_a_row_that_is_too_long_for_python():
+    case = sums_case(n=131073)
+    assert "at most 131072" in play("discounted_cumsum/peer_pytorch_loop_cpu", case, {}, {}, {})
+
+
+def test_more_elements_than_an_int_counts():
+    case = sums_case(n=1 << 21, batch=1 << 10)
+    assert "2^31" in play("discounted_cumsum/peer_cupy_lfilter", case, {}, {}, {"cupy"})
 
 
 def ewm_case(dtype="f64", **params):
@@ -221,129 +228,133 @@ def define_ewm(case, inputs):
     return {"y": y}
 
 
-class Ewm(unittest.TestCase):
-    CASES = [
-        ewm_case(n=400),
-        ewm_case("f32", n=300, span=30.0),
-        ewm_case(n=1),
-        ewm_case(n=300, alpha=0.1),
-        ewm_case(n=300, com=5.0),
-        ewm_case(n=300, halflife=4.0),
-        ewm_case(n=300, span=1.0),
-        ewm_case(n=300, span=20.0, adjust="false"),
-        ewm_case(n=300, span=20.0, min_periods=20),
-        ewm_case(n=300, span=20.0, min_periods=0, incomplete="inf"),
-        ewm_case(n=300, span=20.0, min_periods=20, incomplete="inf"),
-        ewm_case(n=0),
-        ewm_case(n=3, min_periods=9),
-    ]
-    VARIANCES = [ewm_case(n=300, span=20.0, agg=agg) for agg in ("var", "std")]
-    REFUSED = [ewm_case(segments="mask")]
+CASES = [
+    ewm_case(n=400),
+    ewm_case("f32", n=300, span=30.0),
+    ewm_case(n=1),
+    ewm_case(n=300, alpha=0.1),
+    ewm_case(n=300, com=5.0),
+    ewm_case(n=300, halflife=4.0),
+    ewm_case(n=300, span=1.0),
+    ewm_case(n=300, span=20.0, adjust="false"),
+    ewm_case(n=300, span=20.0, min_periods=20),
+    ewm_case(n=300, span=20.0, min_periods=0, incomplete="inf"),
+    ewm_case(n=300, span=20.0, min_periods=20, incomplete="inf"),
+    ewm_case(n=0),
+    ewm_case(n=3, min_periods=9),
+]
 
-    def check(self, name, replaced, cases, tolerance=1e-9, planted=(), **more):
-        for case in cases:
-            x = numpy.random.default_rng(3).normal(size=case["params"]["n"]).astype(DTYPES[case["dtype"]])
-            for place, value in planted:
-                x[place] = value
-            with self.subTest(peer=name, **case["params"]):
-                expected = define_ewm(case, {"x": x})
-                actual = play(f"ewm/{name}", case, {"x": x, "starts": numpy.zeros(0, "u1")}, expected, replaced, **more)
-                self.assertIsInstance(actual, dict, actual)
-                bound = tolerance if case["dtype"] == "f64" else 2e-5
-                numpy.testing.assert_allclose(actual["y"], expected["y"], rtol=bound, atol=bound)
-        for case in self.REFUSED:
-            self.assertIsInstance(play(f"ewm/{name}", case, {}, {}, replaced, **more), str)
 
-    @unittest.skipUnless(has("pandas"), "pandas is not installed")
-    def test_pandas(self):
-        self.check("peer_pandas", {}, self.CASES + self.VARIANCES)
+VARIANCES = [ewm_case(n=300, span=20.0, agg=agg) for agg in ("var", "std")]
 
-    @unittest.skipUnless(has("pandas"), "pandas is not installed")
-    def test_pandas_with_gaps(self):
-        gaps = [(0, math.nan), (1, math.nan), (50, math.nan), (51, math.nan)]
-        cases = [ewm_case(n=100, span=9.0, min_periods=5, incomplete=word) for word in ("nan", "inf")]
-        self.check("peer_pandas", {}, cases, planted=gaps)
 
-    @unittest.skipUnless(has("scipy"), "SciPy is not installed")
-    def test_scipy(self):
-        self.check("peer_scipy_lfilter", {}, self.CASES)
+REFUSED = [ewm_case(segments="mask")]
 
-    @unittest.skipUnless(has("scipy"), "SciPy is not installed")
-    def test_cupy(self):
-        self.check("peer_cupy_lfilter", {"cupy"}, self.CASES)
 
-    @unittest.skipUnless(has("torch"), "PyTorch is not installed")
-    def test_torch(self):
-        self.check("peer_torch", {"torch"}, self.CASES)
+def check_ewm(name, replaced, cases, tolerance=1e-9, planted=(), **more):
+    for case in cases:
+        x = numpy.random.default_rng(3).normal(size=case["params"]["n"]).astype(DTYPES[case["dtype"]])
+        for place, value in planted:
+            x[place] = value
+        expected = define_ewm(case, {"x": x})
+        actual = play(f"ewm/{name}", case, {"x": x, "starts": numpy.zeros(0, "u1")}, expected, replaced, **more)
+        assert isinstance(actual, dict), actual
+        bound = tolerance if case["dtype"] == "f64" else 2e-5
+        numpy.testing.assert_allclose(actual["y"], expected["y"], rtol=bound, atol=bound, err_msg=str(case))
+    for case in REFUSED:
+        assert isinstance(play(f"ewm/{name}", case, {}, {}, replaced, **more), str)
 
-    @unittest.skipUnless(has("numba"), "Numba is not installed")
-    def test_numba_tile_in_the_simulator(self):
-        tunables = {"threads": 32, "tile": 3}
-        cases = [
-            ewm_case(n=n, span=span, **more)
-            for n, span, more in (
-                (203, 3.0, {}),
-                (10, 1.0, {}),
-                (203, 1.5, {}),
-                (97, 9.0, {"min_periods": 9}),
-                (20, 12.0, {"incomplete": "inf", "min_periods": 3}),
-            )
-        ]
-        self.check("peer_numba_cuda_tile", {}, cases, tolerance=2e-7, tunables=tunables)
 
-    @unittest.skipUnless(has("numba"), "Numba is not installed")
-    def test_numba_tile_refuses(self):
-        """Where the published update divides 0 by 0, and where a window never has so many elements."""
-        for span, tile, words in ((1.0, 3, "divides 0 by 0"), (3.0, 3, "min_periods=31")):
-            case = ewm_case(n=203, span=span, min_periods=31)
-            self.assertIn(
-                words, play("ewm/peer_numba_cuda_tile", case, {}, {}, {}, tunables={"threads": 32, "tile": tile})
-            )
+@pytest.mark.skipif(not has("pandas"), reason="pandas is not installed")
+def test_ewm_by_pandas():
+    check_ewm("peer_pandas", {}, CASES + VARIANCES)
 
-    @unittest.skipUnless(has("numba"), "Numba is not installed")
-    def test_too_much_shared_memory(self):
-        tunables = {"threads": 64, "tile": 48}
-        self.assertIsInstance(
-            play("ewm/peer_numba_cuda_tile", ewm_case(span=308.0), {}, {}, {}, tunables=tunables), str
+
+@pytest.mark.skipif(not has("pandas"), reason="pandas is not installed")
+def test_pandas_with_gaps():
+    gaps = [(0, math.nan), (1, math.nan), (50, math.nan), (51, math.nan)]
+    cases = [ewm_case(n=100, span=9.0, min_periods=5, incomplete=word) for word in ("nan", "inf")]
+    check_ewm("peer_pandas", {}, cases, planted=gaps)
+
+
+@pytest.mark.skipif(not has("scipy"), reason="SciPy is not installed")
+def test_ewm_by_scipy():
+    check_ewm("peer_scipy_lfilter", {}, CASES)
+
+
+@pytest.mark.skipif(not has("scipy"), reason="SciPy is not installed")
+def test_ewm_by_cupy():
+    check_ewm("peer_cupy_lfilter", {"cupy"}, CASES)
+
+
+@pytest.mark.skipif(not has("torch"), reason="PyTorch is not installed")
+def test_ewm_by_torch():
+    check_ewm("peer_torch", {"torch"}, CASES)
+
+
+@pytest.mark.skipif(not has("numba"), reason="Numba is not installed")
+def test_numba_tile_in_the_simulator():
+    tunables = {"threads": 32, "tile": 3}
+    cases = [
+        ewm_case(n=n, span=span, **more)
+        for n, span, more in (
+            (203, 3.0, {}),
+            (10, 1.0, {}),
+            (203, 1.5, {}),
+            (97, 9.0, {"min_periods": 9}),
+            (20, 12.0, {"incomplete": "inf", "min_periods": 3}),
         )
-        self.assertIn("49152", play("ewm/peer_numba_cuda_tile", ewm_case(span=308.0), {}, {}, {}, tunables=tunables))
+    ]
+    check_ewm("peer_numba_cuda_tile", {}, cases, tolerance=2e-7, tunables=tunables)
 
 
-@unittest.skipUnless(has("jax"), "JAX is not installed")
-class JaxTimesItself(unittest.TestCase):
-    def test_a_sample_lasts_until_the_result_is_there(self):
-        """JAX returns before it is done: the modes that wait must see more than the one that does not."""
-        os.environ.setdefault("JAX_PLATFORMS", "cpu")
-        import jax
-        import peer_libraries
-
-        library, waited = peer_libraries.Jax(), []
-        ready, result = jax.block_until_ready, jax.numpy.ones(3)
-        library.jax = types.SimpleNamespace(block_until_ready=lambda kept: waited.append(kept is result) or ready(kept))
-        self.assertGreater(library.sample("cold", lambda: result), 0)
-        self.assertEqual(waited[:3], [False, False, True])  # the flush, the device before the call, the result
-        waited.clear()
-        self.assertGreater(library.sample("complete", lambda: result), 0)
-        self.assertEqual(waited[:2], [False, True])  # the device before the call; then the result
-
-    def test_modes(self):
-        os.environ.setdefault("JAX_PLATFORMS", "cpu")
-        import jax
-        import peer_timing
-
-        double, x = jax.jit(lambda array: array * 2), jax.numpy.ones(1000)
-        command = {
-            "modes": ["cold", "hot", "graph", "enqueue", "complete"],
-            "min_samples": 3,
-            "max_samples": 3,
-            "seconds": 0.0,
-        }
-        timing = peer_timing.time_modes(None, "jax", lambda: double(x), command, fetch=None)
-        for mode in ("cold", "hot", "enqueue", "complete"):
-            self.assertEqual((len(timing[mode]["samples"]), timing[mode]["clock"]), (3, "steady clock"))
-            self.assertTrue(all(0 < s < 60 for s in timing[mode]["samples"]), timing[mode])
-        self.assertIn("JAX", timing["graph"]["why_none"])
+@pytest.mark.skipif(not has("numba"), reason="Numba is not installed")
+def test_numba_tile_refuses():
+    """Where the published update divides 0 by 0, and where a window never has so many elements."""
+    for span, tile, words in ((1.0, 3, "divides 0 by 0"), (3.0, 3, "min_periods=31")):
+        case = ewm_case(n=203, span=span, min_periods=31)
+        assert words in play("ewm/peer_numba_cuda_tile", case, {}, {}, {}, tunables={"threads": 32, "tile": tile})
 
 
-if __name__ == "__main__":
-    unittest.main(verbosity=2)
+@pytest.mark.skipif(not has("numba"), reason="Numba is not installed")
+def test_too_much_shared_memory():
+    tunables = {"threads": 64, "tile": 48}
+    assert isinstance(play("ewm/peer_numba_cuda_tile", ewm_case(span=308.0), {}, {}, {}, tunables=tunables), str)
+    assert "49152" in play("ewm/peer_numba_cuda_tile", ewm_case(span=308.0), {}, {}, {}, tunables=tunables)
+
+
+@pytest.mark.skipif(not has("jax"), reason="JAX is not installed")
+def test_a_sample_lasts_until_the_result_is_there():
+    """JAX returns before it is done: the modes that wait must see more than the one that does not."""
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    import jax
+    import peer_libraries
+
+    library, waited = peer_libraries.Jax(), []
+    ready, result = jax.block_until_ready, jax.numpy.ones(3)
+    library.jax = types.SimpleNamespace(block_until_ready=lambda kept: waited.append(kept is result) or ready(kept))
+    assert library.sample("cold", lambda: result) > 0
+    assert waited[:3] == [False, False, True]  # the flush, the device before the call, the result
+    waited.clear()
+    assert library.sample("complete", lambda: result) > 0
+    assert waited[:2] == [False, True]  # the device before the call; then the result
+
+
+@pytest.mark.skipif(not has("jax"), reason="JAX is not installed")
+def test_modes():
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    import jax
+    import peer_timing
+
+    double, x = jax.jit(lambda array: array * 2), jax.numpy.ones(1000)
+    command = {
+        "modes": ["cold", "hot", "graph", "enqueue", "complete"],
+        "min_samples": 3,
+        "max_samples": 3,
+        "seconds": 0.0,
+    }
+    timing = peer_timing.time_modes(None, "jax", lambda: double(x), command, fetch=None)
+    for mode in ("cold", "hot", "enqueue", "complete"):
+        assert (len(timing[mode]["samples"]), timing[mode]["clock"]) == (3, "steady clock")
+        assert all(0 < s < 60 for s in timing[mode]["samples"]), timing[mode]
+    assert "JAX" in timing["graph"]["why_none"]

@@ -2,18 +2,15 @@
 for cmake and the program, so that nothing is installed and nothing is built."""
 
 import os
-import pathlib
 import pty
 import re
 import shutil
 import subprocess
-import tempfile
 import time
-import unittest
 
-from program import RUNGS, call
+import pytest
+from program import RUNGS, SOURCE, call
 
-SOURCE = pathlib.Path(os.environ["RUNGS_SOURCE"])
 STEPS = "\n".join(
     f"[{i}/40] Building C object a/rather/long/folder/with/many/names/CMakeFiles/rungs.dir/harness/module/file_number_{i}.c.o"
     for i in range(1, 41)
@@ -32,11 +29,9 @@ chmod +x "$PLAYED/build/bin/rungs"
 """
 
 
-class Checkout(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.played = pathlib.Path(folder.name)
+class Checkout:
+    def __init__(self, folder):
+        self.played = folder
         self.played.chmod(0o755)
         self.root, self.bin = self.played / "checkout", self.played / "bin"
         for name in (
@@ -100,7 +95,7 @@ class Checkout(unittest.TestCase):
             if not chunk:
                 break
             seen += chunk
-        self.assertEqual(child.wait(), 0)
+        assert child.wait() == 0
         return seen.decode()
 
     def only(self, *names):
@@ -130,97 +125,110 @@ class Checkout(unittest.TestCase):
         return f"{self.bin}:{tools}"
 
 
-class Start(Checkout):
-    def test_the_program_gets_what_was_said(self):
-        done = self.start("run", "double n=5")
-        self.assertEqual((done.returncode, done.stdout), (0, "the program got run double n=5\n"), done.stderr)
-        self.assertIn("--target rungs rungs_measure_library\n", (self.played / "built").read_text())
-        self.assertNotIn("tests", (self.played / "built").read_text())
+@pytest.fixture
+def checkout(folder):
+    return Checkout(folder)
 
-    def test_a_phase_is_one_line_without_a_terminal(self):
-        first = self.start("list").stderr.splitlines()
-        self.assertEqual([line.split()[2:] for line in first], [["building"]], first)
-        self.assertRegex(first[0], r"^rungs: \d+:\d\d building$")
 
-    def test_nothing_is_said_where_nothing_is_built(self):
-        self.start("list")
-        (self.played / "steps").write_text("[0/2] Re-checking globbed directories...\nninja: no work to do.\n")
-        self.assertEqual(self.start("list").stderr, "")
+def test_the_program_gets_what_was_said(checkout):
+    done = checkout.start("run", "double n=5")
+    assert (done.returncode, done.stdout) == (0, "the program got run double n=5\n"), done.stderr
+    assert "--target rungs rungs_measure_library\n" in (checkout.played / "built").read_text()
+    assert "tests" not in (checkout.played / "built").read_text()
 
-    def test_a_terminal_line_is_never_wider_than_the_terminal(self):
-        for columns in (40, 80, 200):
-            shown = self.on_a_terminal(columns, TERM="xterm").split("\r\033[K")
-            self.assertTrue(any("building: [40/40]" in line for line in shown), shown)
-            self.assertLess(max(map(len, shown)), columns, shown)
-            self.assertEqual(shown[-1], "")  # nothing of it stays
-            (self.played / "build" / ".rungs-ready").unlink()
 
-    def test_a_dumb_terminal_gets_plain_lines(self):
-        self.assertRegex(self.on_a_terminal(80, TERM="dumb"), r"^rungs: \d+:\d\d building\r\n$")
+def test_a_phase_is_one_line_without_a_terminal(checkout):
+    first = checkout.start("list").stderr.splitlines()
+    assert [line.split()[2:] for line in first] == [["building"]], first
+    assert re.search(r"^rungs: \d+:\d\d building$", first[0])
 
-    def test_tests_are_built_for_the_tests_alone(self):
-        self.play("ctest", '#!/bin/sh\necho ctest "$@"\n')
-        done = self.start("test", "-R", "layers")
-        if "missing:" in done.stderr:  # libraries of the tests: this machine has none, and they can't be done without
-            self.assertEqual(done.returncode, 4)
-            return
-        self.assertIn("--target all tests/all\n", (self.played / "built").read_text())
-        self.assertRegex(done.stdout, r"^ctest --test-dir \S+/build .*-R layers\n$")
 
-    def test_a_failed_build_shows_the_end_of_the_log(self):
-        self.play("cmake", CMAKE.replace("    exit\n", "    exit 1\n"))
-        done = self.start("list")
-        self.assertEqual(done.returncode, 4)
-        self.assertIn("the build failed", done.stderr)
-        self.assertIn("file_number_40.c.o", done.stderr)
-        self.assertEqual(self.start("list").returncode, 4)  # and again: nothing says that it is ready
+def test_nothing_is_said_where_nothing_is_built(checkout):
+    checkout.start("list")
+    (checkout.played / "steps").write_text("[0/2] Re-checking globbed directories...\nninja: no work to do.\n")
+    assert checkout.start("list").stderr == ""
 
-    def test_a_missing_package_is_named_and_how_to_get_it(self):
-        tools = self.only("python3", "git", "grep", "sed", "find", "nproc")
-        done = self.start("list", PATH=tools)
-        self.assertEqual(done.returncode, 4, done.stderr)
-        self.assertIn("installing what is missing on this machine", done.stderr)
-        self.assertIn("apt-get not found", done.stderr)
-        self.assertRegex(
-            done.stderr,
-            r"install with: apt-get update && apt-get install --no-install-recommends .*\bgcc\b.*ninja-build",
-        )
-        self.assertEqual((self.played / "built").read_text(), "")
 
-    @unittest.skipIf(os.getuid() == 0 and not shutil.which("setpriv"), "root, and no setpriv to become somebody else")
-    def test_without_rights_it_says_which(self):
-        self.play("apt-get", "#!/bin/sh\nexit 100\n")
-        tools = self.only("python3", "git", "grep", "sed", "find", "nproc")
-        other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.getuid() == 0 else []
-        setpriv = shutil.which("setpriv")
+def test_a_terminal_line_is_never_wider_than_the_terminal(checkout):
+    for columns in (40, 80, 200):
+        shown = checkout.on_a_terminal(columns, TERM="xterm").split("\r\033[K")
+        assert any("building: [40/40]" in line for line in shown), shown
+        assert max(map(len, shown)) < columns, shown
+        assert shown[-1] == ""  # nothing of it stays
+        (checkout.played / "build" / ".rungs-ready").unlink()
 
-        def as_other():
-            command = [str(self.root / "rungs"), "list"]
-            if other:
-                command = [setpriv, *other[1:], *command]
-            return subprocess.run(
-                command,
-                env=self.environment(PATH=tools),
-                capture_output=True,
-                text=True,
-                stdin=subprocess.DEVNULL,
-                timeout=60,
-            )
 
-        (self.root / "build").mkdir()
+def test_a_dumb_terminal_gets_plain_lines(checkout):
+    assert re.search(r"^rungs: \d+:\d\d building\r\n$", checkout.on_a_terminal(80, TERM="dumb"))
+
+
+def test_tests_are_built_for_the_tests_alone(checkout):
+    checkout.play("ctest", '#!/bin/sh\necho ctest "$@"\n')
+    done = checkout.start("test", "-R", "layers")
+    if "missing:" in done.stderr:  # libraries of the tests: this machine has none, and they can't be done without
+        assert done.returncode == 4
+        return
+    assert "--target all tests/all\n" in (checkout.played / "built").read_text()
+    assert re.search(r"^ctest --test-dir \S+/build .*-R layers\n$", done.stdout)
+
+
+def test_a_failed_build_shows_the_end_of_the_log(checkout):
+    checkout.play("cmake", CMAKE.replace("    exit\n", "    exit 1\n"))
+    done = checkout.start("list")
+    assert done.returncode == 4
+    assert "the build failed" in done.stderr
+    assert "file_number_40.c.o" in done.stderr
+    assert checkout.start("list").returncode == 4  # and again: nothing says that it is ready
+
+
+def test_a_missing_package_is_named_and_how_to_get_it(checkout):
+    tools = checkout.only("python3", "git", "grep", "sed", "find", "nproc")
+    done = checkout.start("list", PATH=tools)
+    assert done.returncode == 4, done.stderr
+    assert "installing what is missing on this machine" in done.stderr
+    assert "apt-get not found" in done.stderr
+    assert re.search(
+        r"install with: apt-get update && apt-get install --no-install-recommends .*\bgcc\b.*ninja-build", done.stderr
+    )
+    assert (checkout.played / "built").read_text() == ""
+
+
+@pytest.mark.skipif(
+    os.getuid() == 0 and not shutil.which("setpriv"), reason="root, and no setpriv to become somebody else"
+)
+def test_without_rights_it_says_which(checkout):
+    checkout.play("apt-get", "#!/bin/sh\nexit 100\n")
+    tools = checkout.only("python3", "git", "grep", "sed", "find", "nproc")
+    other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.getuid() == 0 else []
+    setpriv = shutil.which("setpriv")
+
+    def as_other():
+        command = [str(checkout.root / "rungs"), "list"]
         if other:
-            done = as_other()
-            self.assertEqual(done.returncode, 4)
-            self.assertRegex(
-                done.stderr,
-                r"build belongs to root and you \(\S+\) cannot write there. Make a clone of your own: git clone /",
-            )
-        (self.root / "build").chmod(0o777)
-        self.assertIn("you are not root and there is no sudo", as_other().stderr)
-        self.play("sudo", "#!/bin/sh\nexit 1\n")
+            command = [setpriv, *other[1:], *command]
+        return subprocess.run(
+            command,
+            env=checkout.environment(PATH=tools),
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=60,
+        )
+
+    (checkout.root / "build").mkdir()
+    if other:
         done = as_other()
-        self.assertIn("sudo asks for a password and there is no terminal to ask on", done.stderr)
-        self.assertEqual(done.returncode, 4)
+        assert done.returncode == 4
+        assert re.search(
+            r"build belongs to root and you \(\S+\) cannot write there. Make a clone of your own: git clone /",
+            done.stderr,
+        )
+    (checkout.root / "build").chmod(0o777)
+    assert "you are not root and there is no sudo" in as_other().stderr
+    checkout.play("sudo", "#!/bin/sh\nexit 1\n")
+    done = as_other()
+    assert "sudo asks for a password and there is no terminal to ask on" in done.stderr
+    assert done.returncode == 4
 
 
 class Help(Checkout):
@@ -228,58 +236,66 @@ class Help(Checkout):
 
     def ask(self, *arguments):
         done = self.start(*arguments, PATH=self.tools)
-        self.assertFalse((self.root / "build").exists(), "nothing is made")
+        assert not (self.root / "build").exists(), "nothing is made"
         return done
 
-    def setUp(self):
-        super().setUp()
+    def __init__(self, folder):
+        super().__init__(folder)
         self.tools = self.only("grep", "sed")
 
-    def test_the_file_is_what_the_program_says(self):
-        def comparable(text):  # Google Benchmark's own part is that of the library's version
-            return re.sub(r"(?s)(\nGoogle Benchmark's options:\n).*?(?=\n== )", r"\1", text)
 
-        written = comparable((SOURCE / "docs/help.txt").read_text())
-        self.assertEqual(
-            written, comparable(call("help", "all").stdout), f"write it again: {RUNGS} help all >docs/help.txt"
-        )
+@pytest.fixture
+def helper(folder):
+    return Help(folder)
 
-    def test_each_verb(self):
-        verbs = re.findall(r"(?m)^  ([a-z]+) ", call("--help").stdout)
-        self.assertGreater(len(verbs), 10)
-        self.assertIn("test", verbs)
-        for verb in verbs:
-            if verb == "benchmark":
-                continue
-            said = call(verb, "--help")
-            self.assertEqual(said.returncode, 0)
-            for words in ((verb, "--help"), (verb, "some words", "-h"), ("help", verb)):
-                done = self.ask(*words)
-                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, said.stdout, ""), words)
-        self.assertTrue(self.ask("benchmark", "--help").stdout.startswith("usage: rungs benchmark "))
 
-    def test_usage(self):
-        usage = call("--help").stdout
-        for words in (("--help",), ("-h",), ("help",)):
-            done = self.ask(*words)
-            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, usage, ""))
-        done = self.ask()
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", usage))
+def test_the_file_is_what_the_program_says():
+    def comparable(text):  # Google Benchmark's own part is that of the library's version
+        return re.sub(r"(?s)(\nGoogle Benchmark's options:\n).*?(?=\n== )", r"\1", text)
 
-    def test_no_such_verb(self):
-        for words in (("smok", "--help"), ("help", "smok"), ("r.*", "--help"), ("help", "rungs all")):
-            done = self.ask(*words)
-            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
-            self.assertIn("unknown verb", done.stderr)
+    written = comparable((SOURCE / "docs/help.txt").read_text())
+    assert written == comparable(call("help", "all").stdout), f"write it again: {RUNGS} help all >docs/help.txt"
 
-    def test_version(self):
-        version = call("--version").stdout.split()[1]
-        done = self.ask("--version")
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, f"rungs {version}, not built yet\n", ""))
-        (self.played / "build/bin").mkdir(parents=True)
-        (self.played / "build/bin/rungs").write_text("#!/bin/sh\necho the program says $1\n")
-        (self.played / "build/bin/rungs").chmod(0o755)
-        self.assertEqual(self.ask("-V").stdout, "the program says --version\n")
+
+def test_each_verb(helper):
+    verbs = re.findall(r"(?m)^  ([a-z]+) ", call("--help").stdout)
+    assert len(verbs) > 10
+    assert "test" in verbs
+    for verb in verbs:
+        if verb == "benchmark":
+            continue
+        said = call(verb, "--help")
+        assert said.returncode == 0
+        for words in ((verb, "--help"), (verb, "some words", "-h"), ("help", verb)):
+            done = helper.ask(*words)
+            assert (done.returncode, done.stdout, done.stderr) == (0, said.stdout, ""), words
+    assert helper.ask("benchmark", "--help").stdout.startswith("usage: rungs benchmark ")
+
+
+def test_usage(helper):
+    usage = call("--help").stdout
+    for words in (("--help",), ("-h",), ("help",)):
+        done = helper.ask(*words)
+        assert (done.returncode, done.stdout, done.stderr) == (0, usage, "")
+    done = helper.ask()
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", usage)
+
+
+def test_no_such_verb(helper):
+    for words in (("smok", "--help"), ("help", "smok"), ("r.*", "--help"), ("help", "rungs all")):
+        done = helper.ask(*words)
+        assert (done.returncode, done.stdout) == (2, ""), words
+        assert "unknown verb" in done.stderr
+
+
+def test_version(helper):
+    version = call("--version").stdout.split()[1]
+    done = helper.ask("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"rungs {version}, not built yet\n", "")
+    (helper.played / "build/bin").mkdir(parents=True)
+    (helper.played / "build/bin/rungs").write_text("#!/bin/sh\necho the program says $1\n")
+    (helper.played / "build/bin/rungs").chmod(0o755)
+    assert helper.ask("-V").stdout == "the program says --version\n"
 
 
 # As cmake, with the options of this project's CMakeLists.txt, by the real one. Building waits for the file `go`, if there is `wait`.
@@ -303,8 +319,8 @@ exec REAL -S "$PLAYED/options" -B "$to" "$@"
 class OneCheckout(Checkout):
     """Several ./rungs in one checkout, on a machine with nvcc, clang and no GPU."""
 
-    def setUp(self):
-        super().setUp()
+    def __init__(self, folder):
+        super().__init__(folder)
         real = shutil.which("cmake")
         self.play("cmake", REAL_CMAKE.replace("REAL", real))
         self.play("ctest", '#!/bin/sh\necho ctest "$@"\n')
@@ -315,7 +331,7 @@ class OneCheckout(Checkout):
         (self.played / "resources/lib/libclang_rt.asan-x86_64.a").touch()
         (self.played / "options").mkdir()
         options = re.findall(r"(?m)^(?:set\(RUNGS_\w+ \w+ CACHE|option\().*$", (SOURCE / "CMakeLists.txt").read_text())
-        self.assertEqual(len(options), 3)
+        assert len(options) == 3
         (self.played / "options/CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.24)\nproject(options NONE)\n" + "\n".join(options)
         )
@@ -330,68 +346,70 @@ class OneCheckout(Checkout):
     def run_tests(self):
         done = self.start("test")
         if "missing:" in done.stderr:
-            self.skipTest(f"libraries of the tests are not installed: {done.stderr}")
-        self.assertEqual(done.returncode, 0, done)
+            pytest.skip(f"libraries of the tests are not installed: {done.stderr}")
+        assert done.returncode == 0, done
         return re.search(r"--test-dir (\S+)", done.stdout)[1]
 
-    def test_the_tests_leave_the_program_of_others_alone(self):
-        self.assertEqual(self.start("run").returncode, 0)
-        self.assertEqual(self.configuration("build"), {"RUNGS_CUDA": "EMULATED", "RUNGS_TESTS": "OFF"})
-        for _ in range(2):
-            self.assertEqual(self.run_tests(), f"{self.played}/build-tests")
-            self.assertEqual(self.start("run", "x").stdout, "the program got run x\n")
-        self.assertEqual(self.configuration("build"), {"RUNGS_CUDA": "EMULATED", "RUNGS_TESTS": "OFF"})
-        self.assertEqual(self.configuration("build-tests"), {"RUNGS_CUDA": "ON", "RUNGS_TESTS": "ON"})
-        self.assertEqual(
-            len((self.played / "configured").read_text().splitlines()), 2, "each folder is configured once"
+
+@pytest.fixture
+def real(folder):
+    return OneCheckout(folder)
+
+
+def test_the_tests_leave_the_program_of_others_alone(real):
+    assert real.start("run").returncode == 0
+    assert real.configuration("build") == {"RUNGS_CUDA": "EMULATED", "RUNGS_TESTS": "OFF"}
+    for _ in range(2):
+        assert real.run_tests() == f"{real.played}/build-tests"
+        assert real.start("run", "x").stdout == "the program got run x\n"
+    assert real.configuration("build") == {"RUNGS_CUDA": "EMULATED", "RUNGS_TESTS": "OFF"}
+    assert real.configuration("build-tests") == {"RUNGS_CUDA": "ON", "RUNGS_TESTS": "ON"}
+    assert len((real.played / "configured").read_text().splitlines()) == 2, "each folder is configured once"
+
+
+def test_what_is_installed_is_built_before(real):
+    """Where a page or a workflow installs from a fresh clone, its ./rungs builds: --version and --help do not."""
+    for name in ("docs/YOUR_KERNELS.md", "template/.github/workflows/rungs.yml"):
+        (command,) = re.findall(
+            r"&& (\./rungs [^)#\n]*?) *[)#].*\n *cmake --install \S*build/release ", (SOURCE / name).read_text()
         )
-
-    def test_what_is_installed_is_built_before(self):
-        """Where a page or a workflow installs from a fresh clone, its ./rungs builds: --version and --help do not."""
-        for name in ("docs/YOUR_KERNELS.md", "template/.github/workflows/rungs.yml"):
-            (command,) = re.findall(
-                r"&& (\./rungs [^)#\n]*?) *[)#].*\n *cmake --install \S*build/release ", (SOURCE / name).read_text()
-            )
-            with self.subTest(f"{name}: {command}"):
-                (self.played / "built").write_text("")
-                shutil.rmtree(self.played / "build", ignore_errors=True)
-                self.start(*command.split()[1:])
-                self.assertEqual((self.played / "built").read_text(), f"{self.played}/build\n")
-
-    def test_who_comes_second_uses_what_the_tests_built(self):
-        self.assertEqual(self.run_tests(), f"{self.played}/build")
-        for stamp in (True, False):  # and where something that decides the configuration has changed
-            if not stamp:
-                (self.played / "build/.rungs-ready").unlink()
-            self.assertEqual(self.start("run", "x").stdout, "the program got run x\n")
-            self.assertEqual(self.configuration("build"), {"RUNGS_CUDA": "ON", "RUNGS_TESTS": "ON"})
-
-    def test_who_waits_says_for_whom(self):
-        (self.played / "wait").touch()
-        first = subprocess.Popen(
-            [str(self.root / "rungs"), "list"],
-            env=self.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        while not (self.played / "building").exists():
-            self.assertIsNone(first.poll())
-            time.sleep(0.05)
-        second = subprocess.Popen(
-            [str(self.root / "rungs"), "list"],
-            env=self.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        said = second.stderr.readline()
-        self.assertEqual(said, f"rungs: waiting for another ./rungs (pid {first.pid}) that is building here\n")
-        (self.played / "go").touch()
-        self.assertEqual((first.wait(), second.wait()), (0, 0))
-        second.stderr.close()
+        (real.played / "built").write_text("")
+        shutil.rmtree(real.played / "build", ignore_errors=True)
+        real.start(*command.split()[1:])
+        assert (real.played / "built").read_text() == f"{real.played}/build\n"
 
 
-if __name__ == "__main__":
-    unittest.main(verbosity=2)
+def test_who_comes_second_uses_what_the_tests_built(real):
+    assert real.run_tests() == f"{real.played}/build"
+    for stamp in (True, False):  # and where something that decides the configuration has changed
+        if not stamp:
+            (real.played / "build/.rungs-ready").unlink()
+        assert real.start("run", "x").stdout == "the program got run x\n"
+        assert real.configuration("build") == {"RUNGS_CUDA": "ON", "RUNGS_TESTS": "ON"}
+
+
+def test_who_waits_says_for_whom(real):
+    (real.played / "wait").touch()
+    first = subprocess.Popen(
+        [str(real.root / "rungs"), "list"],
+        env=real.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not (real.played / "building").exists():
+        assert first.poll() is None
+        time.sleep(0.05)
+    second = subprocess.Popen(
+        [str(real.root / "rungs"), "list"],
+        env=real.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    said = second.stderr.readline()
+    assert said == f"rungs: waiting for another ./rungs (pid {first.pid}) that is building here\n"
+    (real.played / "go").touch()
+    assert (first.wait(), second.wait()) == (0, 0)
+    second.stderr.close()
