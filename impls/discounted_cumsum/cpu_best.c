@@ -24,38 +24,25 @@ enum { SHORT_ROW = 256, SHORT_WINDOW = 32, OUTPUTS = 64 };
 /* Joining eight rows in vectors takes more gathering than it saves. */
 #pragma GCC push_options
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
-/* Short rows: `rows` rows side by side; a constant at each call. */
-static inline __attribute__((always_inline)) void rows_f32(const DcsJob *job, size_t row, size_t rows) {
-    const DcsWalk walk = dcs_walk(job, row, 0);
-    const float *x = (const float *)job->x + walk.first, *gamma = (const float *)job->gamma + walk.gamma_first;
-    const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;
-    float *y = (float *)job->y + walk.first, g[EIGHT], carry[EIGHT] = {0};
-    for (size_t l = 0; l < rows; l++) g[l] = gamma[l * job->gamma_row];
-    for (ptrdiff_t p = 0; p < (ptrdiff_t)job->n; p++) {
-        for (size_t l = 0; l < rows; l++) {
-            const ptrdiff_t i = p * walk.step + (ptrdiff_t)(l * job->n);
-            if (walk.gamma_step != 0) g[l] = gamma[i];
-            carry[l] = reset && reset[i] != 0 ? x[i] : x[i] + g[l] * carry[l];
-            y[i] = carry[l];
-        }
+#define DEFINE_ROWS(T, suffix)                                                                                                     \
+    /* Short rows: `rows` rows side by side; a constant at each call. */                                                           \
+    static inline __attribute__((always_inline)) void rows_##suffix(const DcsJob *job, size_t row, size_t rows) {                  \
+        const DcsWalk walk = dcs_walk(job, row, 0);                                                                                \
+        const T *x = (const T *)job->x + walk.first, *gamma = (const T *)job->gamma + walk.gamma_first;                            \
+        const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;                                                        \
+        T *y = (T *)job->y + walk.first, g[EIGHT], carry[EIGHT] = {0};                                                             \
+        for (size_t l = 0; l < rows; l++) g[l] = gamma[l * job->gamma_row];                                                        \
+        for (ptrdiff_t p = 0; p < (ptrdiff_t)job->n; p++) {                                                                        \
+            for (size_t l = 0; l < rows; l++) {                                                                                    \
+                const ptrdiff_t i = p * walk.step + (ptrdiff_t)(l * job->n);                                                       \
+                if (walk.gamma_step != 0) g[l] = gamma[i];                                                                         \
+                carry[l] = reset && reset[i] != 0 ? x[i] : x[i] + g[l] * carry[l];                                                 \
+                y[i] = carry[l];                                                                                                   \
+            }                                                                                                                      \
+        }                                                                                                                          \
     }
-}
-
-static inline __attribute__((always_inline)) void rows_f64(const DcsJob *job, size_t row, size_t rows) {
-    const DcsWalk walk = dcs_walk(job, row, 0);
-    const double *x = (const double *)job->x + walk.first, *gamma = (const double *)job->gamma + walk.gamma_first;
-    const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;
-    double *y = (double *)job->y + walk.first, g[EIGHT], carry[EIGHT] = {0};
-    for (size_t l = 0; l < rows; l++) g[l] = gamma[l * job->gamma_row];
-    for (ptrdiff_t p = 0; p < (ptrdiff_t)job->n; p++) {
-        for (size_t l = 0; l < rows; l++) {
-            const ptrdiff_t i = p * walk.step + (ptrdiff_t)(l * job->n);
-            if (walk.gamma_step != 0) g[l] = gamma[i];
-            carry[l] = reset && reset[i] != 0 ? x[i] : x[i] + g[l] * carry[l];
-            y[i] = carry[l];
-        }
-    }
-}
+DEFINE_ROWS(float, f32)
+DEFINE_ROWS(double, f64)
 
 static void run_short_rows(const DcsJob *job) {
 #pragma omp parallel for schedule(static) num_threads(job->threads)
@@ -88,50 +75,32 @@ static void run_long_windows(const DcsJob *job) {
     for (size_t b = 0; b < job->rows * per_row; b++) dcs_window_block(job, b / per_row, b % per_row * job->k);
 }
 
-/* Outputs [first, first + count) of a row, all of whose windows have k elements: each by its recurrence from its far end. */
-static inline __attribute__((always_inline)) void windows_f32(const DcsJob *job, size_t row, size_t first, size_t count) {
-    const ptrdiff_t away = job->right ? 1 : -1, scale = job->gamma_element ? 1 : 0;
-    const float *x = (const float *)job->x + row * job->n + first;
-    const float *gamma = (const float *)job->gamma + row * job->gamma_row + first * job->gamma_element;
-    const uint8_t *reset = job->reset ? job->reset + row * job->n + first : NULL;
-    float *y = (float *)job->y + row * job->n + first, sum[OUTPUTS];
-    const float shared = gamma[0];
-    for (size_t i = 0; i < count; i++) sum[i] = x[(ptrdiff_t)i + away * (ptrdiff_t)(job->k - 1)];
-    for (ptrdiff_t d = (ptrdiff_t)job->k - 2; d >= 0; d--) {
-        const float *at = x + away * d, *factor = gamma + away * d * scale;
-        if (scale)
-            for (size_t i = 0; i < count; i++) sum[i] *= factor[i];
-        else
-            for (size_t i = 0; i < count; i++) sum[i] *= shared;
-        if (reset)
-            for (size_t i = 0; i < count; i++) sum[i] = (reset + away * d)[i] ? at[i] : at[i] + sum[i];
-        else
-            for (size_t i = 0; i < count; i++) sum[i] = at[i] + sum[i];
+#define DEFINE_WINDOWS(T, suffix)                                                                                                  \
+    /* Outputs [first, first + count) of a row, all of whose windows have k elements: each by its recurrence from its far end. */  \
+    static inline                                                                                                                  \
+        __attribute__((always_inline)) void windows_##suffix(const DcsJob *job, size_t row, size_t first, size_t count) {          \
+        const ptrdiff_t away = job->right ? 1 : -1, scale = job->gamma_element ? 1 : 0;                                            \
+        const T *x = (const T *)job->x + row * job->n + first;                                                                     \
+        const T *gamma = (const T *)job->gamma + row * job->gamma_row + first * job->gamma_element;                                \
+        const uint8_t *reset = job->reset ? job->reset + row * job->n + first : NULL;                                              \
+        T *y = (T *)job->y + row * job->n + first, sum[OUTPUTS];                                                                   \
+        const T shared = gamma[0];                                                                                                 \
+        for (size_t i = 0; i < count; i++) sum[i] = x[(ptrdiff_t)i + away * (ptrdiff_t)(job->k - 1)];                              \
+        for (ptrdiff_t d = (ptrdiff_t)job->k - 2; d >= 0; d--) {                                                                   \
+            const T *at = x + away * d, *factor = gamma + away * d * scale;                                                        \
+            if (scale)                                                                                                             \
+                for (size_t i = 0; i < count; i++) sum[i] *= factor[i];                                                            \
+            else                                                                                                                   \
+                for (size_t i = 0; i < count; i++) sum[i] *= shared;                                                               \
+            if (reset)                                                                                                             \
+                for (size_t i = 0; i < count; i++) sum[i] = (reset + away * d)[i] ? at[i] : at[i] + sum[i];                        \
+            else                                                                                                                   \
+                for (size_t i = 0; i < count; i++) sum[i] = at[i] + sum[i];                                                        \
+        }                                                                                                                          \
+        for (size_t i = 0; i < count; i++) y[i] = sum[i];                                                                          \
     }
-    for (size_t i = 0; i < count; i++) y[i] = sum[i];
-}
-
-static inline __attribute__((always_inline)) void windows_f64(const DcsJob *job, size_t row, size_t first, size_t count) {
-    const ptrdiff_t away = job->right ? 1 : -1, scale = job->gamma_element ? 1 : 0;
-    const double *x = (const double *)job->x + row * job->n + first;
-    const double *gamma = (const double *)job->gamma + row * job->gamma_row + first * job->gamma_element;
-    const uint8_t *reset = job->reset ? job->reset + row * job->n + first : NULL;
-    double *y = (double *)job->y + row * job->n + first, sum[OUTPUTS];
-    const double shared = gamma[0];
-    for (size_t i = 0; i < count; i++) sum[i] = x[(ptrdiff_t)i + away * (ptrdiff_t)(job->k - 1)];
-    for (ptrdiff_t d = (ptrdiff_t)job->k - 2; d >= 0; d--) {
-        const double *at = x + away * d, *factor = gamma + away * d * scale;
-        if (scale)
-            for (size_t i = 0; i < count; i++) sum[i] *= factor[i];
-        else
-            for (size_t i = 0; i < count; i++) sum[i] *= shared;
-        if (reset)
-            for (size_t i = 0; i < count; i++) sum[i] = (reset + away * d)[i] ? at[i] : at[i] + sum[i];
-        else
-            for (size_t i = 0; i < count; i++) sum[i] = at[i] + sum[i];
-    }
-    for (size_t i = 0; i < count; i++) y[i] = sum[i];
-}
+DEFINE_WINDOWS(float, f32)
+DEFINE_WINDOWS(double, f64)
 
 /* The first k - 1 positions of a row are sums of what there is: the recurrence. */
 static void run_short_windows(const DcsJob *job) {

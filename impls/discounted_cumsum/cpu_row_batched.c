@@ -12,27 +12,19 @@
 #include <limits.h>
 #include <string.h>
 
-static void update_f32(float *y, const float *gamma, int rows, size_t n, size_t to, size_t from) {
-    for (int i = 0; i < rows - 3; i += 4) {
-        float *row = y + (size_t)i * n;
-        row[to] += gamma[i] * row[from];
-        row[n + to] += gamma[i + 1] * row[n + from];
-        row[2 * n + to] += gamma[i + 2] * row[2 * n + from];
-        row[3 * n + to] += gamma[i + 3] * row[3 * n + from];
+#define DEFINE_UPDATE(T, suffix)                                                                                                   \
+    static void update_##suffix(T *y, const T *gamma, int rows, size_t n, size_t to, size_t from) {                                \
+        for (int i = 0; i < rows - 3; i += 4) {                                                                                    \
+            T *row = y + (size_t)i * n;                                                                                            \
+            row[to] += gamma[i] * row[from];                                                                                       \
+            row[n + to] += gamma[i + 1] * row[n + from];                                                                           \
+            row[2 * n + to] += gamma[i + 2] * row[2 * n + from];                                                                   \
+            row[3 * n + to] += gamma[i + 3] * row[3 * n + from];                                                                   \
+        }                                                                                                                          \
+        for (int i = rows - (rows & 3); i < rows; i++) y[(size_t)i * n + to] += gamma[i] * y[(size_t)i * n + from];                \
     }
-    for (int i = rows - (rows & 3); i < rows; i++) y[(size_t)i * n + to] += gamma[i] * y[(size_t)i * n + from];
-}
-
-static void update_f64(double *y, const double *gamma, int rows, size_t n, size_t to, size_t from) {
-    for (int i = 0; i < rows - 3; i += 4) {
-        double *row = y + (size_t)i * n;
-        row[to] += gamma[i] * row[from];
-        row[n + to] += gamma[i + 1] * row[n + from];
-        row[2 * n + to] += gamma[i + 2] * row[2 * n + from];
-        row[3 * n + to] += gamma[i + 3] * row[3 * n + from];
-    }
-    for (int i = rows - (rows & 3); i < rows; i++) y[(size_t)i * n + to] += gamma[i] * y[(size_t)i * n + from];
-}
+DEFINE_UPDATE(float, f32)
+DEFINE_UPDATE(double, f64)
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     const DcsJob job = dcs_job(args);

@@ -8,31 +8,21 @@
  * Origin: the C++ of torch-discounted-cumsum 1.1.0, which is the recurrence; windows: van Herk (1992). */
 #include "discounted_cumsum/_shared.h"
 
-static void row_f32(const DcsJob *job, size_t row) {
-    const DcsWalk walk = dcs_walk(job, row, 0);
-    const float *x = (const float *)job->x + walk.first, *gamma = (const float *)job->gamma + walk.gamma_first;
-    const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;
-    float *y = (float *)job->y + walk.first, g = gamma[0], carry = 0;
-    for (ptrdiff_t p = 0; p < (ptrdiff_t)job->n; p++) {
-        const ptrdiff_t i = p * walk.step;
-        if (walk.gamma_step != 0) g = gamma[i];
-        carry = reset && reset[i] != 0 ? x[i] : x[i] + g * carry;
-        y[i] = carry;
+#define DEFINE_ROW(T, suffix)                                                                                                      \
+    static void row_##suffix(const DcsJob *job, size_t row) {                                                                      \
+        const DcsWalk walk = dcs_walk(job, row, 0);                                                                                \
+        const T *x = (const T *)job->x + walk.first, *gamma = (const T *)job->gamma + walk.gamma_first;                            \
+        const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;                                                        \
+        T *y = (T *)job->y + walk.first, g = gamma[0], carry = 0;                                                                  \
+        for (ptrdiff_t p = 0; p < (ptrdiff_t)job->n; p++) {                                                                        \
+            const ptrdiff_t i = p * walk.step;                                                                                     \
+            if (walk.gamma_step != 0) g = gamma[i];                                                                                \
+            carry = reset && reset[i] != 0 ? x[i] : x[i] + g * carry;                                                              \
+            y[i] = carry;                                                                                                          \
+        }                                                                                                                          \
     }
-}
-
-static void row_f64(const DcsJob *job, size_t row) {
-    const DcsWalk walk = dcs_walk(job, row, 0);
-    const double *x = (const double *)job->x + walk.first, *gamma = (const double *)job->gamma + walk.gamma_first;
-    const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;
-    double *y = (double *)job->y + walk.first, g = gamma[0], carry = 0;
-    for (ptrdiff_t p = 0; p < (ptrdiff_t)job->n; p++) {
-        const ptrdiff_t i = p * walk.step;
-        if (walk.gamma_step != 0) g = gamma[i];
-        carry = reset && reset[i] != 0 ? x[i] : x[i] + g * carry;
-        y[i] = carry;
-    }
-}
+DEFINE_ROW(float, f32)
+DEFINE_ROW(double, f64)
 
 static Status run(const VariantArgs *args) {
     DcsJob job = dcs_job(args);

@@ -8,58 +8,35 @@
 
 enum { PART = 1024 /* positions whose gradients are gathered at a time, k > 0 */ };
 
-/* A row of dx, and its dgamma if each element has a gamma; returns the sum of dgamma. */
-static double row_f32(const DcsGradient *self, size_t row) {
-    const DcsJob *job = &self->forward;
-    const DcsWalk walk = dcs_walk(job, row, 0);
-    const float *x = (const float *)job->x + walk.first, *dy = (const float *)self->dy + walk.first;
-    const float *gamma = (const float *)job->gamma + walk.gamma_first;
-    const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;
-    float *dx = (float *)self->dx + walk.first, *dgamma = (float *)self->dgamma + walk.gamma_first, carry = 0;
-    const ptrdiff_t n = (ptrdiff_t)job->n, step = walk.step, gamma_step = walk.gamma_step;
-    for (ptrdiff_t p = 0; p < n; p++) {
-        carry = reset && reset[p * step] != 0 ? x[p * step] : x[p * step] + gamma[p * gamma_step] * carry;
-        dx[p * step] = carry;
+#define DEFINE_ROW(T, suffix)                                                                                                      \
+    /* A row of dx, and its dgamma if each element has a gamma; returns the sum of dgamma. */                                      \
+    static double row_##suffix(const DcsGradient *self, size_t row) {                                                              \
+        const DcsJob *job = &self->forward;                                                                                        \
+        const DcsWalk walk = dcs_walk(job, row, 0);                                                                                \
+        const T *x = (const T *)job->x + walk.first, *dy = (const T *)self->dy + walk.first;                                       \
+        const T *gamma = (const T *)job->gamma + walk.gamma_first;                                                                 \
+        const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;                                                        \
+        T *dx = (T *)self->dx + walk.first, *dgamma = (T *)self->dgamma + walk.gamma_first, carry = 0;                             \
+        const ptrdiff_t n = (ptrdiff_t)job->n, step = walk.step, gamma_step = walk.gamma_step;                                     \
+        for (ptrdiff_t p = 0; p < n; p++) {                                                                                        \
+            carry = reset && reset[p * step] != 0 ? x[p * step] : x[p * step] + gamma[p * gamma_step] * carry;                     \
+            dx[p * step] = carry;                                                                                                  \
+        }                                                                                                                          \
+        double sum = 0;                                                                                                            \
+        carry = 0;                                                                                                                 \
+        for (ptrdiff_t p = n; p-- > 0;) {                                                                                          \
+            const bool cut = p == 0 || (reset && reset[p * step] != 0);                                                            \
+            const T z = dy[p * step] + carry;                                                                                      \
+            const double product = cut ? 0 : (double)z * (double)dx[(p - 1) * step];                                               \
+            dx[p * step] = z;                                                                                                      \
+            carry = cut ? 0 : gamma[p * gamma_step] * z;                                                                           \
+            if (gamma_step != 0) dgamma[p * gamma_step] = (T)product;                                                              \
+            sum += product;                                                                                                        \
+        }                                                                                                                          \
+        return sum;                                                                                                                \
     }
-    double sum = 0;
-    carry = 0;
-    for (ptrdiff_t p = n; p-- > 0;) {
-        const bool cut = p == 0 || (reset && reset[p * step] != 0);
-        const float z = dy[p * step] + carry;
-        const double product = cut ? 0 : (double)z * (double)dx[(p - 1) * step];
-        dx[p * step] = z;
-        carry = cut ? 0 : gamma[p * gamma_step] * z;
-        if (gamma_step != 0) dgamma[p * gamma_step] = (float)product;
-        sum += product;
-    }
-    return sum;
-}
-
-static double row_f64(const DcsGradient *self, size_t row) {
-    const DcsJob *job = &self->forward;
-    const DcsWalk walk = dcs_walk(job, row, 0);
-    const double *x = (const double *)job->x + walk.first, *dy = (const double *)self->dy + walk.first;
-    const double *gamma = (const double *)job->gamma + walk.gamma_first;
-    const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;
-    double *dx = (double *)self->dx + walk.first, *dgamma = (double *)self->dgamma + walk.gamma_first, carry = 0;
-    const ptrdiff_t n = (ptrdiff_t)job->n, step = walk.step, gamma_step = walk.gamma_step;
-    for (ptrdiff_t p = 0; p < n; p++) {
-        carry = reset && reset[p * step] != 0 ? x[p * step] : x[p * step] + gamma[p * gamma_step] * carry;
-        dx[p * step] = carry;
-    }
-    double sum = 0;
-    carry = 0;
-    for (ptrdiff_t p = n; p-- > 0;) {
-        const bool cut = p == 0 || (reset && reset[p * step] != 0);
-        const double z = dy[p * step] + carry;
-        const double product = cut ? 0 : (double)z * (double)dx[(p - 1) * step];
-        dx[p * step] = z;
-        carry = cut ? 0 : gamma[p * gamma_step] * z;
-        if (gamma_step != 0) dgamma[p * gamma_step] = (double)product;
-        sum += product;
-    }
-    return sum;
-}
+DEFINE_ROW(float, f32)
+DEFINE_ROW(double, f64)
 
 static size_t scratch_bytes(const VariantArgs *args) {
     const DcsJob job = dcs_job(args);

@@ -9,88 +9,47 @@
 
 enum { MEAN, SUM, VAR, STD, MIN, MAX, APPLY };
 
-static double sum_f64(const double *x, size_t w) {
-    double sum = 0;
-    for (size_t j = 0; j < w; j++) sum += x[j];
-    return sum;
-}
-
-/* Corrected for the rounding of the mean, which in float32 may be as large as the spread. */
-static double squares_f64(const double *x, size_t w, double mean) {
-    double squares = 0, rest = 0;
-    for (size_t j = 0; j < w; j++) {
-        squares += (x[j] - mean) * (x[j] - mean);
-        rest += x[j] - mean;
+/* In float, quotients and roots are taken in double and rounded once. */
+#define DEFINE_WINDOWS(T, suffix)                                                                                                  \
+    static T sum_##suffix(const T *x, size_t w) {                                                                                  \
+        T sum = 0;                                                                                                                 \
+        for (size_t j = 0; j < w; j++) sum += x[j];                                                                                \
+        return sum;                                                                                                                \
+    }                                                                                                                              \
+    /* Corrected for the rounding of the mean, which in float32 may be as large as the spread. */                                  \
+    static T squares_##suffix(const T *x, size_t w, T mean) {                                                                      \
+        T squares = 0, rest = 0;                                                                                                   \
+        for (size_t j = 0; j < w; j++) {                                                                                           \
+            squares += (x[j] - mean) * (x[j] - mean);                                                                              \
+            rest += x[j] - mean;                                                                                                   \
+        }                                                                                                                          \
+        const T spread = squares - rest * (rest / (T)w);                                                                           \
+        return spread < 0 ? 0 : spread;                                                                                            \
+    }                                                                                                                              \
+    /* A minimum or maximum that is NaN stays NaN, because no comparison with it is true. */                                       \
+    static T min_##suffix(const T *x, size_t w) {                                                                                  \
+        T least = x[0];                                                                                                            \
+        for (size_t j = 1; j < w; j++)                                                                                             \
+            if (x[j] < least || isnan(x[j])) least = x[j];                                                                         \
+        return least;                                                                                                              \
+    }                                                                                                                              \
+    static T max_##suffix(const T *x, size_t w) {                                                                                  \
+        T most = x[0];                                                                                                             \
+        for (size_t j = 1; j < w; j++)                                                                                             \
+            if (x[j] > most || isnan(x[j])) most = x[j];                                                                           \
+        return most;                                                                                                               \
+    }                                                                                                                              \
+    static T window_##suffix(const T *x, size_t w, int agg) {                                                                      \
+        if (agg == MIN) return min_##suffix(x, w);                                                                                 \
+        if (agg == MAX) return max_##suffix(x, w);                                                                                 \
+        const T sum = sum_##suffix(x, w), mean = (T)(sum / (double)w);                                                             \
+        if (agg == SUM) return sum;                                                                                                \
+        if (agg == MEAN) return mean;                                                                                              \
+        const T var = (T)(squares_##suffix(x, w, mean) / ((double)w - 1));                                                         \
+        return agg == VAR ? var : (T)sqrt((double)var);                                                                            \
     }
-    const double spread = squares - rest * (rest / (double)w);
-    return spread < 0 ? 0 : spread;
-}
-
-/* A minimum or maximum that is NaN stays NaN, because no comparison with it is true. */
-static double min_f64(const double *x, size_t w) {
-    double least = x[0];
-    for (size_t j = 1; j < w; j++)
-        if (x[j] < least || isnan(x[j])) least = x[j];
-    return least;
-}
-
-static double max_f64(const double *x, size_t w) {
-    double most = x[0];
-    for (size_t j = 1; j < w; j++)
-        if (x[j] > most || isnan(x[j])) most = x[j];
-    return most;
-}
-
-static double window_f64(const double *x, size_t w, int agg) {
-    if (agg == MIN) return min_f64(x, w);
-    if (agg == MAX) return max_f64(x, w);
-    const double sum = sum_f64(x, w), mean = sum / (double)w;
-    if (agg == SUM) return sum;
-    if (agg == MEAN) return mean;
-    const double var = squares_f64(x, w, mean) / ((double)w - 1);
-    return agg == VAR ? var : sqrt(var);
-}
-
-/* The same in float; quotients and roots are taken in double and rounded once. */
-static float sum_f32(const float *x, size_t w) {
-    float sum = 0;
-    for (size_t j = 0; j < w; j++) sum += x[j];
-    return sum;
-}
-
-static float squares_f32(const float *x, size_t w, float mean) {
-    float squares = 0, rest = 0;
-    for (size_t j = 0; j < w; j++) {
-        squares += (x[j] - mean) * (x[j] - mean);
-        rest += x[j] - mean;
-    }
-    const float spread = squares - rest * (rest / (float)w);
-    return spread < 0 ? 0 : spread;
-}
-
-static float min_f32(const float *x, size_t w) {
-    float least = x[0];
-    for (size_t j = 1; j < w; j++)
-        if (x[j] < least || isnan(x[j])) least = x[j];
-    return least;
-}
-
-static float max_f32(const float *x, size_t w) {
-    float most = x[0];
-    for (size_t j = 1; j < w; j++)
-        if (x[j] > most || isnan(x[j])) most = x[j];
-    return most;
-}
-
-static float window_f32(const float *x, size_t w, int agg) {
-    if (agg == MIN) return min_f32(x, w);
-    if (agg == MAX) return max_f32(x, w);
-    const float sum = sum_f32(x, w), mean = (float)(sum / (double)w);
-    if (agg == SUM) return sum;
-    if (agg == MEAN) return mean;
-    const float var = (float)(squares_f32(x, w, mean) / ((double)w - 1));
-    return agg == VAR ? var : (float)sqrt((double)var);
-}
+DEFINE_WINDOWS(double, f64)
+DEFINE_WINDOWS(float, f32)
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     return params_choice(&args->problem->params, "agg") == APPLY ? variant_refuse(reason, "apply has its own variants") : true;
