@@ -10,7 +10,6 @@
 #include "protocol.h"
 #include "record/parts.h"
 #include "verify/families.h"
-#include "verify/variation.h"
 
 #include <errno.h>
 #include <math.h>
@@ -132,7 +131,7 @@ void instance_destroy(Instance *instance) {
 
 DataSet instance_timed(const Instance *instance) {
     const bool own_families = instance->op->dtypes != NULL;
-    return !own_families && variation_reorders(variation_of(instance->cases[DATA_FIRST].input)) ? DATA_SECOND : DATA_FIRST;
+    return !own_families && family_reorders(instance->cases[DATA_FIRST].input) ? DATA_SECOND : DATA_FIRST;
 }
 
 int instance_sets(const Instance *instance) {

@@ -50,7 +50,7 @@ Status instance_load(Instance *instance, DataSet set);
 /* Generates all sets that timed calls use, and those before them. The set with elements overwritten is left out for large inputs,
  * as one more reference would take long, and for inputs without floating-point numbers, as their elements depend on each other. */
 Status instance_load_all(Instance *instance);
-/* The first set of timed calls: FIRST, or SECOND if a varied set may take another time than FIRST (variation_reorders). */
+/* The first set of timed calls: FIRST, or SECOND if a varied set may take another time than FIRST (family_reorders). */
 DataSet instance_timed(const Instance *instance);
 /* The number of sets that are loaded. */
 int instance_sets(const Instance *instance);

@@ -20,7 +20,18 @@ Status family_check(const char *name);
 Status family_fill(const Case *problem, uint64_t stream, Array *array);
 /* Fills input `index` of a case as its op wants it: from the family (arrays of other dtypes with zeros), then Op.generate. */
 Status family_input(const Op *op, const Case *problem, int index, Array *in);
-/* The same for a case that differs from `named` only in its seed. A family without a seed is varied (verify/variation.h). */
+/* The same for a case that differs from `named` only in its seed. A family without a seed (ramp, ones,
+ * real:NAME) is varied. */
 Status family_input_anew(const Op *op, const Case *named, const Case *problem, int index, Array *in);
+/* Does that give equal or nearly equal elements different values, so that a call may take another time? False for ramp. */
+bool family_reorders(const char *family);
+
+/* families_real.c: series and tables that public Python packages ship, as input families "real:NAME". */
+/* STATUS_INVALID listing the names if there is no such series; starts no Python. name: without "real:". */
+Status family_real_check(const char *name);
+/* The series, or the table row by row, repeated as often as the array's size needs; seed 1, stream 0 begins at its start, others
+ * elsewhere. The first use exports it to real/NAME.npy in the build folder. STATUS_UNSUPPORTED names the Python package that is
+ * missing. */
+Status family_real_fill(const char *name, uint64_t seed, uint64_t stream, Array *array);
 
 #endif

@@ -1,4 +1,4 @@
-#include "verify/families_real.h"
+#include "verify/families.h"
 
 #include "base/npy.h"
 #include "base/output.h"

@@ -14,10 +14,13 @@ from typing import Callable, NamedTuple
 
 class Series(NamedTuple):
     name: str
-    package: str  # as pip knows it
     module: str  # what is imported
     summary: str
     values: Callable  # from the module to numbers, in time order
+
+    def package(self):
+        """As pip knows it."""
+        return "scikit-learn" if self.module.startswith("sklearn") else "statsmodels"
 
 
 def column(name):
@@ -37,67 +40,28 @@ def table(loader):
 # families_real.c reads the names from these lines too: each entry begins with the word Series, a parenthesis and the quoted name.
 SERIES = [
     Series(
-        "co2",
-        "statsmodels",
-        "statsmodels.datasets.co2",
-        "weekly CO2 at Mauna Loa, 1958-2001, ppm, with missing weeks",
-        column("co2"),
+        "co2", "statsmodels.datasets.co2", "weekly CO2 at Mauna Loa, 1958-2001, ppm, with missing weeks", column("co2")
     ),
-    Series(
-        "sunspots",
-        "statsmodels",
-        "statsmodels.datasets.sunspots",
-        "yearly sunspot numbers, 1700-2008",
-        column("SUNACTIVITY"),
-    ),
-    Series(
-        "nile",
-        "statsmodels",
-        "statsmodels.datasets.nile",
-        "yearly flow of the Nile at Aswan, 1871-1970",
-        column("volume"),
-    ),
-    Series(
-        "elnino",
-        "statsmodels",
-        "statsmodels.datasets.elnino",
-        "monthly Pacific sea surface temperature, 1950-2010",
-        months,
-    ),
-    Series(
-        "gdp", "statsmodels", "statsmodels.datasets.macrodata", "quarterly US real GDP, 1959-2009", column("realgdp")
-    ),
-    Series(
-        "inflation",
-        "statsmodels",
-        "statsmodels.datasets.macrodata",
-        "quarterly US inflation, 1959-2009",
-        column("infl"),
-    ),
-    Series(
-        "wine",
-        "scikit-learn",
-        "sklearn.datasets",
-        "table of 178 wines x 13 measurements, row by row",
-        table("load_wine"),
-    ),
+    Series("sunspots", "statsmodels.datasets.sunspots", "yearly sunspot numbers, 1700-2008", column("SUNACTIVITY")),
+    Series("nile", "statsmodels.datasets.nile", "yearly flow of the Nile at Aswan, 1871-1970", column("volume")),
+    Series("elnino", "statsmodels.datasets.elnino", "monthly Pacific sea surface temperature, 1950-2010", months),
+    Series("gdp", "statsmodels.datasets.macrodata", "quarterly US real GDP, 1959-2009", column("realgdp")),
+    Series("inflation", "statsmodels.datasets.macrodata", "quarterly US inflation, 1959-2009", column("infl")),
+    Series("wine", "sklearn.datasets", "table of 178 wines x 13 measurements, row by row", table("load_wine")),
     Series(
         "breast_cancer",
-        "scikit-learn",
         "sklearn.datasets",
         "table of 569 tumours x 30 measurements, row by row",
         table("load_breast_cancer"),
     ),
     Series(
         "digits",
-        "scikit-learn",
         "sklearn.datasets",
         "table of 1797 handwritten digits x 64 pixels, row by row: small integers, many zeros",
         table("load_digits"),
     ),
     Series(
         "diabetes",
-        "scikit-learn",
         "sklearn.datasets",
         "disease progression of 442 patients",
         lambda module: module.load_diabetes().target,
@@ -116,9 +80,10 @@ def load(series):
 
         module = importlib.import_module(series.module)
     except ImportError as error:
+        package = series.package()
         fail(
             3,
-            f"needs the Python package {series.package} ({error}); install it with: {sys.executable} -m pip install {series.package}",
+            f"needs the Python package {package} ({error}); install it with: {sys.executable} -m pip install {package}",
         )
     return numpy.ascontiguousarray(numpy.asarray(series.values(module), dtype="<f8"))
 
@@ -138,7 +103,7 @@ def main():
     args = parser.parse_args()
     if args.list:
         for series in SERIES:
-            print(f"real:{series.name:12} {series.package:14} {series.summary}")
+            print(f"real:{series.name:12} {series.package():14} {series.summary}")
         return
     if not args.name or not args.out:
         parser.error("NAME and --out are expected, or --list")
