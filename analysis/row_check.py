@@ -187,9 +187,7 @@ def fault_of(line):
         return (), "an object with 'kind'"
     if line.get("schema").__class__ is not int or line["schema"] != VERSION:
         return (("schema",) if "schema" in line else ()), f"schema {VERSION}, which this rungs reads and writes"
-    if kind == "claim":
-        kind = "claim_by_limits" if "at_least" in line else "claim_with_verdict" if "verdict" in line else kind
-    if kind in ("environment", "ceilings", "row", "claim", "claim_by_limits", "claim_with_verdict"):
+    if kind in KINDS["enum"]:
         return None if schema.checks[kind](line) else schema.fault(schema.definitions[kind], line)
     return ("kind",), expectation(KINDS)
 

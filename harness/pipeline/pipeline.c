@@ -11,7 +11,6 @@
 #include "record/environment.h"
 #include "record/program.h"
 #include "record/replies.h"
-#include "record/steadiness.h"
 
 #include <math.h>
 #include <stdio.h>

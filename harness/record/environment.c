@@ -1,17 +1,18 @@
 #include "record/environment.h"
 
 #include "base/hash.h"
+#include "base/places.h"
 #include "record/check.h"
 #include "record/facts.h"
+#include "record/identity.h"
 #include "record/program.h"
-#include "record/rowfile.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,11 +34,21 @@ static void add_commit(json_t *environment) {
     json_object_set_new(environment, "dirty", PROGRAM.dirty ? json_boolean(strcmp(PROGRAM.dirty, "yes") == 0) : json_null());
 }
 
+static json_t *told(const char *text) {
+    return *text ? facts_without_folders(text) : json_null();
+}
+
+static json_t *build_json(void) {
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "type", PROGRAM.build_type, "compiler", told(PROGRAM.compiler), "flags",
+                     told(PROGRAM.flags), "cuda_compiler", told(PROGRAM.cuda_compiler), "cuda_flags", told(PROGRAM.cuda_flags),
+                     "cuda_architectures", told(PROGRAM.cuda_architectures));
+}
+
 static void add_program(json_t *environment) {
     add_commit(environment);
     json_object_set_new(environment, "project", json_string(PROGRAM.project));
     json_object_set_new(environment, "rungs", json_string(RUNGS_VERSION));
-    json_object_set_new(environment, "build", facts_build());
+    json_object_set_new(environment, "build", build_json());
 }
 
 json_t *environment_program(void) {
@@ -46,24 +57,23 @@ json_t *environment_program(void) {
     return environment;
 }
 
-void facts_date_and_id(char date[FACTS_DATE_TEXT], char id[FACTS_ID_TEXT]) {
+enum { DATE_TEXT = 32, ID_TEXT = 64 };
+
+/* The time in UTC, and a unique id such as "20261126T151003Z-1f00ab37". */
+static void date_and_id(char date[DATE_TEXT], char id[ID_TEXT]) {
     const time_t now = time(NULL);
     struct tm utc;
     uint32_t noise = (uint32_t)getpid() * UINT32_C(2654435761);
-    const int random = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    if (random >= 0) {
-        if (read(random, &noise, sizeof noise) != (ssize_t)sizeof noise) noise ^= (uint32_t)clock();
-        close(random);
-    }
+    (void)!getrandom(&noise, sizeof noise, 0);
     gmtime_r(&now, &utc);
-    strftime(date, FACTS_DATE_TEXT, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    const size_t used = strftime(id, FACTS_ID_TEXT, "%Y%m%dT%H%M%SZ", &utc);
-    snprintf(id + used, FACTS_ID_TEXT - used, "-%08" PRIx32, noise);
+    strftime(date, DATE_TEXT, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    const size_t used = strftime(id, ID_TEXT, "%Y%m%dT%H%M%SZ", &utc);
+    snprintf(id + used, ID_TEXT - used, "-%08" PRIx32, noise);
 }
 
 char *environment_session(void) {
-    char date[FACTS_DATE_TEXT], id[FACTS_ID_TEXT];
-    facts_date_and_id(date, id);
+    char date[DATE_TEXT], id[ID_TEXT];
+    date_and_id(date, id);
     json_t *facts = json_pack("{s:s, s:o, s:o, s:i}", "session", id, "cpus", facts_cpus(), "cpu_quota", facts_cpu_quota(),
                               "threads", facts_threads());
     char *text = json_dumps(facts, JSON_COMPACT);
@@ -72,8 +82,8 @@ char *environment_session(void) {
 }
 
 static void add_date_and_run(json_t *environment) {
-    char date[FACTS_DATE_TEXT], run[FACTS_ID_TEXT];
-    facts_date_and_id(date, run);
+    char date[DATE_TEXT], run[ID_TEXT];
+    date_and_id(date, run);
     json_object_set_new(environment, "run", json_string(run));
     json_object_set_new(environment, "date", json_string(date));
 }
@@ -82,6 +92,24 @@ static void add_arguments(json_t *environment, int argc, char **argv) {
     json_t *arguments = json_array();
     for (int i = 0; i < argc; i++) json_array_append_new(arguments, facts_without_folders(argv[i]));
     json_object_set_new(environment, "argv", arguments);
+}
+
+static json_t *python_json(void) {
+    static const char QUESTION[] =
+        "import json, platform\n"
+        "from importlib.metadata import version\n"
+        "packages = {}\n"
+        "for name in ('numpy', 'pandas', 'scipy', 'statsmodels', 'numba', 'numba-cuda', 'cupy-cuda12x', 'cupy-cuda13x', 'torch',\n"
+        "             'jax', 'jaxlib', 'polars', 'pyarrow', 'cudf-cu12', 'cudf-cu13', 'matplotlib'):\n"
+        "    try: packages[name] = version(name)\n"
+        "    except Exception: pass\n"
+        "print(json.dumps({'version': platform.python_version(), 'packages': packages}))\n";
+    const char *const argv[] = {places_python(), "-c", QUESTION, NULL};
+    char why[256];
+    char *answer = facts_command(argv, 30, why, sizeof why);
+    json_t *python = answer ? json_loads(answer, 0, NULL) : NULL;
+    free(answer);
+    return python ? python : json_null();
 }
 
 /* With the zero that ends the text, so that "ab","c" is not "a","bc". */
@@ -147,7 +175,41 @@ json_t *environment_json(int argc, char **argv, int device, const json_t *gpu_fa
     json_object_set_new(environment, "os", facts_os());
     json_object_set_new(environment, "container", facts_container());
     json_object_set_new(environment, "variables", facts_variables());
-    json_object_set_new(environment, "python", facts_python());
+    json_object_set_new(environment, "python", python_json());
     json_object_set_new(environment, "id", comparability_id(environment));
     return environment;
+}
+
+static const double BUSY_SHARE = 0.5; /* of the hardware threads */
+static const double FACTOR = 1.25;    /* repetitions on an idle machine agree within a few percent */
+
+bool steadiness_load(const json_t *environment, char *text, size_t size) {
+    const json_t *others = json_object_get(environment, "others_running");
+    const double threads = (double)json_integer_value(json_object_get(json_object_get(environment, "cpu"), "threads"));
+    if (!json_is_number(others) || !(threads > 0) || !(json_number_value(others) >= BUSY_SHARE * threads)) return false;
+    snprintf(text, size,
+             "warning: other programs keep %.0f of %.0f hardware threads busy: times and measured peaks may be worse than this "
+             "machine's",
+             json_number_value(others), threads);
+    return true;
+}
+
+bool steadiness_ceilings(const char *device, const json_t *ceilings, char *text, size_t size) {
+    size_t i;
+    json_t *ceiling;
+    json_array_foreach(ceilings, i, ceiling) {
+        const json_t *value = json_object_get(ceiling, "value"), *again = json_object_get(ceiling, "again");
+        const char *name = json_string_value(json_object_get(ceiling, "name")),
+                   *unit = json_string_value(json_object_get(ceiling, "unit"));
+        if (!name || !unit || !json_is_number(value) || !json_is_number(again)) continue;
+        const double a = json_number_value(value), b = json_number_value(again);
+        if (a < FACTOR * b && b < FACTOR * a) continue;
+        snprintf(
+            text, size,
+            "warning: two measurements of the peak %s of the %s disagree: %.3g and %.3g %s; the machine is busy, and shares of "
+            "measured peaks are unreliable",
+            name, device, a, b, unit);
+        return true;
+    }
+    return false;
 }

@@ -3,6 +3,8 @@
 #define RUNGS_RECORD_ENVIRONMENT_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 /* commit, dirty, argv, compilers and flags, build type, CPU model, cores, caches, memory, load average, kernel, GPU name and hidden
  * UUID, SM count, L2, memory, driver, runtime, clocks, power cap, ECC, MIG (via nvidia-smi where there is one; null with "why"
@@ -18,5 +20,10 @@ json_t *environment_program(void);
 /* Of a session of `ab`, as JSON: its id; and the CPUs, their quota and the threads of its processes, which an older program does
  * not record. memory_free() it; NULL if there is no memory. */
 char *environment_session(void);
+
+/* Warnings that other programs used the machine. Of an environment line: do they keep half the hardware threads or more busy? */
+bool steadiness_load(const json_t *environment, char *text, size_t size);
+/* Of the ceilings of a device: do two measurements of one of them differ by a quarter or more? The first such one is named. */
+bool steadiness_ceilings(const char *device, const json_t *ceilings, char *text, size_t size);
 
 #endif

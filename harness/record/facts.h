@@ -3,21 +3,15 @@
 #ifndef RUNGS_RECORD_FACTS_H
 #define RUNGS_RECORD_FACTS_H
 
+#include "record/identity.h"
 #include "record/parts.h"
-#include "record/rowfile.h"
 
 #include <jansson.h>
-
-enum { FACTS_DATE_TEXT = 32, FACTS_ID_TEXT = 64 };
-
-/* The time in UTC, and a unique id such as "20261126T151003Z-1f00ab37". */
-void facts_date_and_id(char date[FACTS_DATE_TEXT], char id[FACTS_ID_TEXT]);
 
 /* Runs a program found on PATH and returns what it wrote on stdout (free it), without the newline at its end; NULL if it does not
  * exist, fails or takes longer than `seconds`, with the reason in why[why_size]. */
 char *facts_command(const char *const argv[], double seconds, char *why, size_t why_size);
 
-json_t *facts_build(void);                                                          /* type, compilers, flags */
 json_t *facts_cpu(void);                                                            /* model, cores, threads, caches, memory */
 json_t *facts_cpus(void);                                                           /* "0-3,6": the affinity; null: unknown */
 json_t *facts_cpu_quota(void);                                                      /* CPUs; null: no limit */
@@ -25,7 +19,6 @@ json_t *facts_others_running(void);                                             
 json_t *facts_os(void);                                                             /* distribution and kernel, or null */
 json_t *facts_container(void);                                                      /* "docker", ..., or null */
 json_t *facts_variables(void);                                                      /* {"OMP_NUM_THREADS": "8", ...} */
-json_t *facts_python(void);                                                         /* {version, packages}, or null */
 json_t *facts_gpu(int device, const json_t *gpu_facts, char *why, size_t why_size); /* null leaves the reason in why */
 
 /* The least CPU quota, in CPUs, of the control groups in `memberships` (as /proc/self/cgroup) and of the groups above them; root:

@@ -1,5 +1,6 @@
 #include "record/identity.h"
 
+#include "base/places.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -121,7 +122,8 @@ static size_t uuid_length(const char *at) {
     return length - start >= LEAST && digits > 0 && !isalnum((unsigned char)at[length]) ? length : 0;
 }
 
-json_t *identity_hidden_in(const char *text) {
+/* With every UUID of a GPU in it hidden. */
+static json_t *without_uuids(const char *text) {
     Text clean = {0};
     Status status = text_append(&clean, "%s", "");
     while (*text && status == STATUS_OK) {
@@ -139,5 +141,67 @@ json_t *identity_hidden_in(const char *text) {
     }
     json_t *result = status == STATUS_OK ? json_string(clean.text) : NULL;
     text_free(&clean);
+    return result;
+}
+
+/* ---- Paths, which name people and projects. */
+
+/* A path begins where no word goes on, and ends before one of these. */
+static const char *const PATH_BREAKS = " \t\n\r,;:='\"`()[]{}<>|";
+
+static bool continues_word(char c) {
+    return isalnum((unsigned char)c) || strchr("._-~/+@%", c) != NULL;
+}
+
+/* "-I/usr/include": the path begins behind the letter. */
+static bool is_behind_option(const char *text, const char *at) {
+    return at - text >= 2 && isalpha((unsigned char)at[-1]) && at[-2] == '-' && (at - text == 2 || !continues_word(at[-3]));
+}
+
+static bool path_begins(const char *text, const char *at) {
+    if (at[0] == '/' && (at[1] == '\0' || at[1] == ' ')) return false;
+    if (*at != '/' && !(at[0] == '.' && at[1] == '.' && at[2] == '/') && *at != '~') return false;
+    return at == text || !continues_word(at[-1]) || is_behind_option(text, at);
+}
+
+/* A home folder itself: its last word is a person. */
+static bool is_home(const char *at, size_t length) {
+    const char *home = getenv("HOME");
+    while (length > 1 && at[length - 1] == '/') length--;
+    if (home && strlen(home) == length && strncmp(at, home, length) == 0) return true;
+    return strncmp(at, "/home/", 6) == 0 && length > 6 && !memchr(at + 6, '/', length - 6);
+}
+
+/* What of the path [at, at+length) may be kept: the part below the source folder, else its last word. */
+static size_t harmless_part(const char *at, size_t length) {
+    const char *const project = places_project("");
+    const size_t source = strlen(project);
+    if (length > source && strncmp(at, project, source) == 0 && at[source] == '/') return source + 1;
+    size_t keep = length;
+    while (keep > 0 && at[keep - 1] == '/') keep--;
+    while (keep > 0 && at[keep - 1] != '/') keep--;
+    return keep;
+}
+
+json_t *facts_without_folders(const char *text) {
+    char *clean = malloc(strlen(text) + 1);
+    if (!clean) return NULL;
+    size_t used = 0;
+    for (const char *at = text; *at;) {
+        if (!path_begins(text, at)) {
+            clean[used++] = *at++;
+            continue;
+        }
+        const size_t length = strcspn(at, PATH_BREAKS);
+        const bool home = is_home(at, length);
+        const size_t skip = home ? length - 1 : harmless_part(at, length);
+        memcpy(clean + used, home ? "~" : at + skip, length - skip);
+        used += length - skip;
+        at += length;
+    }
+    clean[used] = '\0';
+    json_t *result = without_uuids(clean);
+    if (!result) result = json_string("(not UTF-8)");
+    free(clean);
     return result;
 }

@@ -14,7 +14,8 @@ enum { IDENTITY_KEY_BYTES = 16 };
 uint64_t identity_hash(const unsigned char key[IDENTITY_KEY_BYTES], const void *data, size_t bytes);
 /* "salted-0123456789abcdef"; null if the key can be neither read nor made. New reference. */
 json_t *identity_hidden(const char *id);
-/* The text with every UUID of a GPU in it ("GPU-...", "MIG-...") hidden likewise. New reference; NULL if there is no memory. */
-json_t *identity_hidden_in(const char *text);
+/* A text for a row: absolute paths in it become relative to the source folder or lose their folders, for home folders name people,
+ * and UUIDs of GPUs ("GPU-...", "MIG-...") are hidden. New reference; NULL if there is no memory. */
+json_t *facts_without_folders(const char *text);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/joined.h"
 #include "base/jsontext.h"
 #include "base/memory.h"
-#include "record/rowfile.h"
+#include "record/identity.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,16 +2,18 @@
 
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/temporary.h"
 #include "base/text.h"
 #include "record/check.h"
-#include "record/rescue.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,7 +65,7 @@ static Status read_lines(const char *path, const char *text, size_t length, Line
             }
             char place[PLACE_MAX];
             snprintf(place, sizeof place, "%s:%zu", path, number);
-            Status status = line ? check_line(place, text + begin, end - begin, line)
+            Status status = line ? check_line(place, line)
                                  : status_fail(STATUS_INVALID, "%s:%zu:%d: not JSON: %s", path, number, error.column, error.text);
             if (status == STATUS_OK && lines->rows && json_array_append(lines->rows, line) != 0)
                 status = status_fail(STATUS_MEMORY, "%s:%zu: no memory for the rows", path, number);
@@ -159,10 +161,55 @@ Status rowfile_append(RowFile *file, const json_t *row) {
     return status_fail(STATUS_IO, "%s: a row could not be written: %s; the rows before it are kept", file->path, strerror(error));
 }
 
+/* ---- A file that is moved or removed while rows are written to it. */
+
+static bool leads_to(const char *path, const struct stat *file) {
+    struct stat found;
+    return stat(path, &found) == 0 && found.st_dev == file->st_dev && found.st_ino == file->st_ino;
+}
+
+/* saved: a template of mkstemp(), which becomes the path of the copy. False: errno is set. */
+static bool save(int from, const struct stat *facts, char *saved) {
+    const int to = mkstemp(saved);
+    off_t done = 0;
+    if (to < 0) return false;
+    bool good = fchmod(to, facts->st_mode & 0777) == 0;
+    while (good && done < facts->st_size) good = sendfile(to, from, &done, (size_t)(facts->st_size - done)) > 0;
+    good = good && fsync(to) == 0;
+    good = close(to) == 0 && good;
+    if (!good) unlink(saved);
+    return good;
+}
+
+/* STATUS_IO if `path` no longer leads to the file that was opened, or if that is shorter than `bytes`. The message says where the
+ * rows are: under the new path or, if the file was removed, in a copy made beside `path` or else in $TMPDIR. */
+static Status check_place(const char *path, int descriptor, off_t bytes) {
+    char open[64], text[OUTPUT_PATH_MAX];
+    struct stat facts;
+    if (fstat(descriptor, &facts) != 0) return STATUS_OK;
+    if (facts.st_size < bytes)
+        return status_fail(STATUS_IO, "%s: was cut from %lld to %lld bytes while rows were written to it; the rows before are lost",
+                           path, (long long)bytes, (long long)facts.st_size);
+    if (leads_to(path, &facts)) return STATUS_OK;
+    snprintf(open, sizeof open, "/proc/self/fd/%d", descriptor);
+    const ssize_t length = readlink(open, text, sizeof text - 1);
+    text[length > 0 ? length : 0] = '\0';
+    if (facts.st_nlink > 0 && leads_to(text, &facts))
+        return status_fail(STATUS_IO, "%s: was moved while rows were written to it; they are in %s", path, text);
+    bool saved = snprintf(text, sizeof text, "%s.saved-XXXXXX", path) < (int)sizeof text && save(descriptor, &facts, text);
+    if (!saved)
+        saved = snprintf(text, sizeof text, "%s/rungs-rows.saved-XXXXXX", temporary_place()) < (int)sizeof text &&
+                save(descriptor, &facts, text);
+    if (!saved)
+        return status_fail(STATUS_IO, "%s: was removed while rows were written to it; they cannot be saved in %s (TMPDIR): %s",
+                           path, temporary_place(), strerror(errno));
+    return status_fail(STATUS_IO, "%s: was removed while rows were written to it; they are saved in %s", path, text);
+}
+
 Status rowfile_check(RowFile *file) {
     if (!file->regular) return STATUS_OK;
     if (file->lost) return status_fail(STATUS_IO, "%s", file->lost);
-    const Status status = rescue_check(file->path, file->descriptor, file->bytes);
+    const Status status = check_place(file->path, file->descriptor, file->bytes);
     if (status != STATUS_OK) file->lost = strdup(status_message());
     return status;
 }

@@ -29,8 +29,4 @@ Status rowfile_replace(const char *path, const json_t *lines);
 /* All lines of a file as a JSON array; errors name file and line. New reference. */
 Status rowfile_read(const char *path, json_t **out);
 
-/* A text for a row: absolute paths in it become relative to the source folder or lose their folders, for home folders name people,
- * and UUIDs of GPUs are hidden (record/identity.h). New reference; NULL if there is no memory. */
-json_t *facts_without_folders(const char *text);
-
 #endif

@@ -28,13 +28,13 @@ BOMBS = {
 }
 # what -> (text, words to be said)
 ROWS = {
-    "a median of 0": (TIMED, '"median":', "0", "median is 0; expected a number or null, above 0"),
-    "a median below 0": (TIMED, '"median":', "-1e-3", "median is -1e-3; expected"),
+    "a median of 0": (TIMED, '"median":', "0", "median is 0; expected"),
+    "a median below 0": (TIMED, '"median":', "-1e-3", "median is -(1e-3|0.001); expected"),
     "a median that is NaN": (TIMED, '"median":', "NaN", "not JSON"),
     "a number that overflows": (TIMED, '"median":', "1e999", "(median is 1e999; expected|not JSON)"),
-    "a text for a number": (TIMED, '"seed":', '"1"', 'seed is "1"; expected a whole number'),
+    "a text for a number": (TIMED, '"seed":', '"1"', 'seed is "1"; expected'),
     "half a character": (TIMED, '"case":', '"\\ud83d"', "not JSON"),
-    "an op that names a folder": (TIMED, '"op":', '"../../x"', 'op is "../../x"; expected a text'),
+    "an op that names a folder": (TIMED, '"op":', '"../../x"', 'op is "../../x"; expected'),
     "a key twice": (TIMED, '"seed":', '1, "seed": 1', "not JSON"),
 }
 NAMES = {
@@ -91,7 +91,7 @@ def main():
                     "run": (CASE, "--quick", "--out", path),
                 }[verb]
                 wrong = refused(
-                    sandbox.call(RUNGS, verb, *words_of, seconds=SECONDS), 2, r"rows\.jsonl:1:\d+: .*" + words, sandbox
+                    sandbox.call(RUNGS, verb, *words_of, seconds=SECONDS), 2, r"rows\.jsonl:1:(\d+:)? .*" + words, sandbox
                 )
                 part.tell(
                     "a row that is not as described",

@@ -44,7 +44,8 @@ static void replace(const json_t *lines) {
     unlink(path);
 }
 
-/* What no content of a file leads to: a FIFO, which only takes rows, a missing folder, a number that JSON has not. Once. */
+/* What no content of a file leads to: a FIFO, which only takes rows, a missing folder, a number that JSON has not, a file that is
+ * removed while it is written. Once. */
 static void check_others(void) {
     static bool done;
     const char *folder = getenv("TMPDIR");
@@ -63,6 +64,12 @@ static void check_others(void) {
         close(reader);
         unlink(path);
         REQUIRE(fuzz_refused(rowfile_open("/no/such/folder/rows", &file, &cut), "/no/such/folder/rows"));
+        REQUIRE(rowfile_open(path, &file, &cut) == STATUS_OK && unlink(path) == 0 && rowfile_append(file, row) == STATUS_IO);
+        const char *saved = strstr(status_message(), ".saved-");
+        REQUIRE(saved && strlen(saved) == sizeof ".saved-XXXXXX" - 1);
+        strcat(path, saved);
+        REQUIRE(unlink(path) == 0);
+        rowfile_close(file);
     }
     done = true;
     json_decref(row);

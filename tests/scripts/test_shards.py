@@ -164,7 +164,7 @@ def test_contradictions_are_refused_with_both_places(folder, files):
 def test_files_that_are_broken_are_refused(folder, files):
     first, other = files[0], folder / "other.jsonl"
     other.write_text("\n" + files[1].read_text().replace('"schema":1', '"schema":7', 1))
-    expect_error(call("merge", first, other), 2, "other.jsonl:2:", "schema is 7; expected schema 1")
+    expect_error(call("merge", first, other), 2, "other.jsonl:2:", "schema is 7; expected")
     other.write_text(files[1].read_text()[:-40])
     expect_error(call("merge", first, other), 2, "other.jsonl:", "cut off")
     expect_error(call("merge", first, folder / "none.jsonl"), 2, "none.jsonl")

@@ -189,7 +189,7 @@ static void other_files_are_left_alone(void **state) {
         {HEAD "}\n{damaged}\n" HEAD "}\n", "2:"},
         {HEAD "}\nnotes", "2:"},
         {"{\"kind\":\"row\",\"schema\":2}\n", "schema is 2"},
-        {"{\"kind\":\"row\"}\n", "schema 1, which"},
+        {"{\"kind\":\"row\"}\n", "'schema' is missing"},
     };
     for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
         RowFile *file;
@@ -217,7 +217,7 @@ static void unreadable_lines_name_file_and_line(void **state) {
     (void)state;
     expect_unreadable(HEAD "}\n\n{\"a\":nan}\n", "3:", "not JSON");
     expect_unreadable(HEAD "}\n{\"a\":1,\"a\":2}\n", "2:", "duplicate");
-    expect_unreadable("[1]\n", "1:1: [1]; expected", "object");
+    expect_unreadable("[1]\n", "1: [1]; expected", "object");
     expect_unreadable(HEAD "}\n" HEAD ",\"a\":", "2:", "cut off");
     expect_unreadable("{\"kind\":\"row\",\"schema\":2}\n", "1:", "schema is 2");
 }
@@ -244,8 +244,7 @@ static void a_good_line_is_not_refused_for_want_of_memory(void **state) {
     no_memory_for_patterns = true;
     const Status status = rowfile_read(path, &rows);
     no_memory_for_patterns = false;
-    assert_int_equal(status, STATUS_MEMORY);
-    assert_int_equal(rowfile_read(path, &rows), STATUS_OK);
+    assert_int_equal(status, STATUS_OK);
     json_decref(rows);
 }
 

@@ -1,4 +1,4 @@
-#include "record/steadiness.h"
+#include "record/environment.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
