@@ -27,7 +27,7 @@ except ImportError as error:
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
 GOLDEN = [json.loads(line) for line in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()]
 QUICK = ("--verify-only", "--no-ceilings", "--budget", "0.000001")
-PLACE = re.compile(r":2(?::\d+)?: (?:(\S+) is )?")  # of the line, and the key that is wrong
+PLACE = re.compile(r":2(?::\d+)?: (?:([\w.]+) is )?")  # of the line, and the key that is wrong
 WRONG = ('"\\u001b[31m"', "[1]", '{"a": "b"}', "true", "-1", "-0.5", "0", "null", '""', "1.5", "12345678901234567")
 NO_JSON = (
     "NaN",
