@@ -1,4 +1,4 @@
-"""rungs ab: two builds, process by process in one random order, then compared. Started by harness/cli/ab.c, which has read the command line."""
+"""rungs ab: two builds, process by process in one random order, then compared. Started by harness/cli/builds.c, which has read the command line."""
 
 import fcntl
 import json

@@ -46,9 +46,10 @@ def catch_signals():
 
 
 def given_by(words):
-    """Names and values in turn, as harness/cli/processes.c hands them over: {name: values}."""
+    """Words --name=value or --name, as harness/cli/builds.c hands them over: {name: values}."""
     given = {}
-    for name, value in zip(words[::2], words[1::2]):
+    for word in words:
+        name, _, value = word.removeprefix("--").partition("=")
         given.setdefault(name, []).append(value)
     progress.append(int(given["progress"][0]))
     return given

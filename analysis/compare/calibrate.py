@@ -49,7 +49,7 @@ def write_noise(given):
 
 @ends
 def main(words=None):
-    """words: of builds.given_by(), from harness/cli/calibrate.c."""
+    """words: of builds.given_by(), from harness/cli/builds.c."""
     given = builds.given_by(sys.argv[1:] if words is None else words)
     try:
         if "repetitions" in given:

@@ -233,12 +233,10 @@ int command_benchmark(int argc, char **argv) {
     static char called[] = "rungs benchmark"; /* as Google Benchmark's messages and report name the program */
     Benchmarks all = {.options = run_options_default()};
     const CliOption OPTIONS[] = {
-        {"variants", "GLOBS", CLI_TEXT, &all.variants, "variants to run, such as 'cuda_*,-cuda_apply,cpu_best threads=4'", NULL},
-        {"timeout", "TIME", CLI_DURATION, &all.options.timeout_seconds, "time limit for one call of a variant (default 120s)",
-         NULL},
-        {"device", "N", CLI_COUNT, &all.options.device, "CUDA device", NULL},
-        {"no-ceilings", NULL, CLI_FLAG, &all.options.no_ceilings, "do not measure the limits of rows: no counter limit_share",
-         NULL},
+        {"variants", "GLOBS", CLI_TEXT, &all.variants, "variants to run, such as 'cuda_*,-cuda_apply,cpu_best threads=4'"},
+        {"timeout", "TIME", CLI_DURATION, &all.options.timeout_seconds, "time limit for one call of a variant (default 120s)"},
+        {"device", "N", CLI_COUNT, &all.options.device, "CUDA device"},
+        {"no-ceilings", NULL, CLI_FLAG, &all.options.no_ceilings, "do not measure the limits of rows: no counter limit_share"},
         {0},
     };
     bool by_min_time = false;

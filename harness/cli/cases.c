@@ -3,7 +3,7 @@
 #include "base/places.h"
 #include "base/text.h"
 #include "base/usercode.h"
-#include "cli/words.h"
+#include "cli/options.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -76,22 +76,13 @@ static Status arrow_expected(const Pairs *columns) {
 /* What the script says when it fails is the message. It gets all of our files; the program's other children get none. */
 static Status call_script(const Columns *self, const char *what, const char *dtype, const Pairs *columns, Text *output) {
     Words words = {0};
-    char texts[PAIRS_MAX][PAIR_NAME_MAX + 4096], parts[PAIRS_MAX][PAIR_NAME_MAX + TEMPORARY_FILE_TEXT];
     int code = 0;
-    Status status = STATUS_OK;
-    words_add(&words, what);
-    for (int k = 0; k < self->parts.count; k++) {
-        snprintf(parts[k], sizeof parts[k], "%s=%s", self->parts.names[k], self->files[k].path);
-        words_option(&words, "--part", parts[k]);
-    }
-    words_option(&words, "--dtype", dtype);
-    for (int k = 0; k < columns->count && status == STATUS_OK; k++) {
-        if (snprintf(texts[k], sizeof texts[k], "%s=%s", columns->names[k], columns->values[k]) >= (int)sizeof texts[k])
-            status = status_fail(STATUS_INVALID, "%s: the path is too long", columns->names[k]);
-        words_add(&words, texts[k]);
-    }
+    words_add(&words, "%s", what);
+    for (int k = 0; k < self->parts.count; k++) words_add(&words, "--part=%s=%s", self->parts.names[k], self->files[k].path);
+    if (dtype) words_add(&words, "--dtype=%s", dtype);
+    for (int k = 0; k < columns->count; k++) words_add(&words, "%s=%s", columns->names[k], columns->values[k]);
     for (int k = 0; k < self->parts.count; k++) fcntl(self->files[k].descriptor, F_SETFD, 0);
-    if (status == STATUS_OK) status = python_run(places_harness("harness/cli/columns.py"), &words, output, &code);
+    const Status status = python_run(places_harness("harness/cli/columns.py"), &words, output, &code);
     for (int k = 0; k < self->parts.count; k++) fcntl(self->files[k].descriptor, F_SETFD, FD_CLOEXEC);
     words_free(&words);
     if (status != STATUS_OK || code == 0) return status;

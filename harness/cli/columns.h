@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/status.h"
 #include "base/temporary.h"
-#include "cli/words.h"
+#include "cli/options.h"
 
 enum { COLUMN_PARTS = 3 };
 

@@ -25,8 +25,6 @@ int command_doctor(int argc, char **argv);
 int command_new(int argc, char **argv);
 int command_build(int argc, char **argv);
 
-/* Prints what --version says. */
-void print_version(void);
 /* Prints "rungs: message" to stderr and gives the exit code that fits. */
 int cli_fail(Status status);
 /* Prints a usage error (printf style) with a pointer to --help; EXIT_USAGE. */

@@ -3,8 +3,8 @@
 #include "base/places.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "cli/terminal.h"
-#include "cli/words.h"
+#include "cli/commands.h"
+#include "cli/options.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -110,4 +110,13 @@ int interrupt_end(Progress *progress, const RunSummary *summary) {
     progress_wipe(progress);
     fprintf(stderr, "rungs: %zu rows of this run were written\n%.*s", rows, (int)ending_length, ending);
     return 128 + interrupt_pending();
+}
+
+int run_finish(Status status, Progress *progress, const RunSummary *summary, const char *out, const char *go_on) {
+    if (interrupt_pending() && !summary->rows_moved) return interrupt_end(progress, summary);
+    if (status != STATUS_OK) return cli_fail(status);
+    progress_summary(progress, summary, out, go_on);
+    if (summary->failed + summary->errors > 0) return EXIT_CHECK;
+    if (summary->passed + summary->resumed == 0) return EXIT_NOTHING;
+    return EXIT_GOOD;
 }

@@ -16,5 +16,8 @@ Status interrupt_catch_ab(const char *verb, const char *folder);
 int interrupt_end_ab(void);
 /* Prints the message; the exit code: 128 + signal. */
 int interrupt_end(Progress *progress, const RunSummary *summary);
+/* How `run` and `reproduce` end: prints that message or the closing lines; the exit code. out: the rows; go_on: options that
+ * continue what the budget left. */
+int run_finish(Status status, Progress *progress, const RunSummary *summary, const char *out, const char *go_on);
 
 #endif

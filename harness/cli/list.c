@@ -68,7 +68,7 @@ static int print(const Listing *listing, bool as_json) {
 
 int command_list(int argc, char **argv) {
     bool as_json = false;
-    const CliOption OPTIONS[] = {{"json", NULL, CLI_FLAG, &as_json, "an array of objects", NULL}, {0}};
+    const CliOption OPTIONS[] = {{"json", NULL, CLI_FLAG, &as_json, "an array of objects"}, {0}};
     char **words;
     int count = 0;
     int code = cli_parse("list", "[ops|variants|scenarios|claims] [--json]", OPTIONS, argc, argv, &words, &count);

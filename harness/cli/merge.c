@@ -5,13 +5,12 @@
 #include "base/temporary.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
-#include "cli/handed.h"
+#include "cli/files.h"
 #include "cli/options.h"
 #include "cli/python.h"
 #include "pipeline/evaluate.h"
 #include "plan/modules.h"
 
-#include <stdint.h>
 #include <unistd.h>
 
 typedef struct MergeArguments {
@@ -19,12 +18,6 @@ typedef struct MergeArguments {
     Words expected; /* scenarios and cases */
     bool several_machines;
 } MergeArguments;
-
-static bool add_expected(void *target, const char *text) {
-    Words *words = target;
-    words_add(words, text);
-    return words->status == STATUS_OK;
-}
 
 /* "case" and "spec" of a row as it would be written; and "emulated": its case in the emulator, for which one row may stand, too. */
 static Status add_row(const PlanItem *item, const VariantChoice *choice, json_t *rows) {
@@ -46,7 +39,7 @@ static Status expect(const MergeArguments *a, int descriptor) {
     Plan plan = {0};
     json_t *rows = json_array();
     if (a->variants) modules_select(a->variants);
-    Status status = cases_plan(&plan, "rungs merge --expect", (char *const *)(uintptr_t)a->expected.words, a->expected.count);
+    Status status = cases_plan(&plan, "rungs merge --expect", a->expected.words, a->expected.count);
     if (status == STATUS_OK && a->variants) status = status_prefix(plan_filter(&plan, a->variants), "--variants: ");
     for (int i = 0; i < plan.item_count && status == STATUS_OK; i++)
         for (int v = 0; v < plan.items[i].variant_count && status == STATUS_OK; v++)
@@ -58,21 +51,21 @@ static Status expect(const MergeArguments *a, int descriptor) {
     return status;
 }
 
-static int merge(const MergeArguments *a, const char *const *files) {
+static int merge(MergeArguments *a, const CliOption *options, const char *const *files) {
     Words words = {0};
     TemporaryFile expected = {.descriptor = -1};
-    Status status = handed_check((const OutputName[]){{"--out", a->out}, {0}}, files, false);
+    Status status = files_check(options, files, false);
     if (status == STATUS_OK && a->expected.count > 0) {
         status = temporary_open(true, &expected);
         if (status == STATUS_OK) status = expect(a, expected.descriptor);
-        words_option(&words, "--expected", expected.path);
+        words_add(&words, "--expected=%s", expected.path);
+        a->variants = NULL; /* Python needs none */
     }
-    words_option(&words, "--out", a->out);
-    if (a->several_machines) words_add(&words, "--several-machines");
+    words_options(&words, options);
     words_add(&words, "--");
-    for (const char *const *file = files; *file; file++) words_add(&words, *file);
-    const int code = status == STATUS_OK ? python_judge("rungs: ", "analysis.compare.merge", &words, files)
-                                         : (words_free(&words), cli_fail(status));
+    for (const char *const *file = files; *file; file++) words_add(&words, "%s", *file);
+    const PythonVerb verb = {"rungs: ", "analysis.compare.merge", true, options, files};
+    const int code = status == STATUS_OK ? python_verb(&verb, &words) : (words_free(&words), cli_fail(status));
     if (expected.descriptor >= 0) close(expected.descriptor);
     return code;
 }
@@ -80,12 +73,11 @@ static int merge(const MergeArguments *a, const char *const *files) {
 int command_merge(int argc, char **argv) {
     MergeArguments a = {0};
     const CliOption OPTIONS[] = {
-        {"out", "FILE", CLI_TEXT, &a.out, "the joined file, replacing it (default: the files are only checked)", NULL},
-        {"expect", "SCENARIO|CASE", CLI_CALLBACK, &a.expected, "list its rows that the files lack; exit code 1 if any (repeatable)",
-         add_expected},
-        {"variants", "GLOBS", CLI_TEXT, &a.variants, "with --expect: only the rows of these variants, as of `rungs run`", NULL},
+        {"out", "FILE", CLI_FILE, &a.out, "the joined file, replacing it (default: the files are only checked)"},
+        {"expect", "SCENARIO|CASE", CLI_LIST, &a.expected, "list its rows that the files lack; exit code 1 if any (repeatable)"},
+        {"variants", "GLOBS", CLI_TEXT, &a.variants, "with --expect: only the rows of these variants, as of `rungs run`"},
         {"several-machines", NULL, CLI_FLAG, &a.several_machines,
-         "times may come from several machines of one kind (GPU, driver branch, power cap, CPU model)", NULL},
+         "times may come from several machines of one kind (GPU, driver branch, power cap, CPU model)"},
         {0},
     };
     char **words;
@@ -93,7 +85,7 @@ int command_merge(int argc, char **argv) {
     int code = cli_parse("merge", "RESULTS.jsonl... [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0 && count == 0) code = cli_usage("merge", "expected files of rows");
     if (code == 0 && a.variants && a.expected.count == 0) code = cli_usage("merge", "--variants needs --expect");
-    if (code == 0) code = merge(&a, (const char *const *)words);
+    if (code == 0) code = merge(&a, OPTIONS, (const char *const *)words);
     words_free(&a.expected);
     return code;
 }

@@ -1,3 +1,6 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* vasprintf */
+#endif
 #include "cli/options.h"
 
 #include "base/foreign.h"
@@ -69,6 +72,25 @@ static bool parse_bytes(const char *text, double *bytes) {
     return *bytes < 0x1p63; /* it becomes a size_t */
 }
 
+/* "name=value"; false if it is none, or there is no room. */
+static bool add_pair(Pairs *pairs, const char *text) {
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text || equals[1] == '\0' || equals - text >= PAIR_NAME_MAX || pairs->count == PAIRS_MAX) return false;
+    snprintf(pairs->names[pairs->count], sizeof pairs->names[0], "%.*s", (int)(equals - text), text);
+    pairs->values[pairs->count++] = equals + 1;
+    return true;
+}
+
+/* Which of the words "a|b|c" the text is; false: none. */
+static bool choose(const char *words, const char *text, int *index) {
+    for (*index = 0;; (*index)++) {
+        const size_t length = strcspn(words, "|");
+        if (strlen(text) == length && strncmp(words, text, length) == 0) return true;
+        if (words[length] == '\0') return false;
+        words += length + 1;
+    }
+}
+
 static bool set_option(const CliOption *option, const char *text) {
     long long integer;
     switch (option->kind) {
@@ -76,6 +98,7 @@ static bool set_option(const CliOption *option, const char *text) {
         *(bool *)option->target = true;
         return true;
     case CLI_TEXT:
+    case CLI_FILE:
         *(const char **)option->target = text;
         return true;
     case CLI_DURATION:
@@ -86,17 +109,22 @@ static bool set_option(const CliOption *option, const char *text) {
         if (!text_integer(text, &integer) || integer < 0 || integer > 1000000) return false;
         *(int *)option->target = (int)integer;
         return true;
-    case CLI_CALLBACK:
-        return option->callback(option->target, text);
+    case CLI_CHOICE:
+        return choose(option->argument, text, option->target);
+    case CLI_PAIRS:
+        return add_pair(option->target, text);
+    case CLI_LIST:
+        words_add(option->target, "%s", text);
+        return true;
     }
     return false;
 }
 
-static const char *const EXPECTED[] = {[CLI_TEXT] = "a text",
-                                       [CLI_DURATION] = "a time such as 90s, 10m or 1h",
+/* NULL: as its argument is called. */
+static const char *const EXPECTED[] = {[CLI_DURATION] = "a time such as 90s, 10m or 1h",
                                        [CLI_BYTES] = "a size such as 512M or 8G",
                                        [CLI_COUNT] = "a number from 0 to 1000000",
-                                       [CLI_FLAG] = "nothing"};
+                                       [CLI_LIST] = NULL};
 
 static void help(const char *command, const char *synopsis, const CliOption *options) {
     printf("usage: rungs %s %s\n", command, synopsis);
@@ -145,7 +173,56 @@ int cli_parse(const char *command, const char *synopsis, const CliOption *option
         }
         if (!set_option(option, value))
             return cli_usage(command, "--%s '%s': %s is expected", bare, value,
-                             option->kind == CLI_CALLBACK ? option->argument : EXPECTED[option->kind]);
+                             EXPECTED[option->kind] ? EXPECTED[option->kind] : option->argument);
     }
     return EXIT_GOOD;
+}
+
+/* ---- Words. */
+
+void words_add(Words *self, const char *format, ...) {
+    char *word = NULL;
+    va_list arguments;
+    if (self->status != STATUS_OK) return;
+    va_start(arguments, format);
+    bool good = vasprintf(&word, format, arguments) >= 0;
+    va_end(arguments);
+    if (good && self->count + 1 >= self->room) { /* one more for the NULL */
+        const int room = 2 * self->room + 16;
+        char **grown = realloc(self->words, (size_t)room * sizeof *grown);
+        good = grown != NULL;
+        if (good) self->words = grown, self->room = room;
+        if (!good) free(word);
+    }
+    if (!good) self->status = status_fail(STATUS_MEMORY, "no memory for a command line of %d words", self->count + 1);
+    if (!good) return;
+    self->words[self->count++] = word;
+    self->words[self->count] = NULL;
+}
+
+void words_options(Words *self, const CliOption *options) {
+    for (const CliOption *o = options; o->name; o++) {
+        if ((o->kind == CLI_TEXT || o->kind == CLI_FILE) && *(const char **)o->target)
+            words_add(self, "--%s=%s", o->name, *(const char **)o->target);
+        if (o->kind == CLI_FLAG && *(bool *)o->target) words_add(self, "--%s", o->name);
+        if (o->kind == CLI_COUNT) words_add(self, "--%s=%d", o->name, *(int *)o->target);
+        if (o->kind == CLI_DURATION) words_add(self, "--%s=%.17g", o->name, *(double *)o->target);
+    }
+}
+
+void words_free(Words *self) {
+    while (self->count > 0) free(self->words[--self->count]);
+    free(self->words);
+    *self = (Words){0};
+}
+
+static bool is_plain(const char *word) {
+    return *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%^") == strlen(word);
+}
+
+Status quote_word(Text *self, const char *word) {
+    if (is_plain(word)) return text_append(self, "%s", word);
+    TRY(text_append(self, "'"));
+    for (const char *at = word; *at; at++) TRY(text_append(self, *at == '\'' ? "'\\''" : "%c", *at));
+    return text_append(self, "'");
 }

@@ -3,11 +3,28 @@
 #include "base/foreign.h"
 #include "base/jsontext.h"
 #include "base/mode.h"
-#include "cli/terminal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+bool terminal_live(int descriptor) {
+    const char *term = getenv("TERM");
+    return isatty(descriptor) && !(term && strcmp(term, "dumb") == 0);
+}
+
+bool terminal_colour(int descriptor) {
+    const char *refused = getenv("NO_COLOR");
+    return terminal_live(descriptor) && !(refused && *refused);
+}
+
+/* Columns, asked anew each time, as a window may be resized; 80 where the terminal does not say. */
+static int terminal_width(int descriptor) {
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
 
 Progress progress_make(void) {
     return (Progress){.terminal = terminal_live(STDERR_FILENO), .colour = terminal_colour(STDERR_FILENO)};

@@ -14,6 +14,11 @@ typedef struct Progress {
     size_t refused; /* variants that did not apply and had no line */
 } Progress;
 
+/* Can a line be overwritten on what is behind the descriptor? Not where TERM is "dumb". */
+bool terminal_live(int descriptor);
+/* Colours: a live terminal, and NO_COLOR is not set (https://no-color.org). */
+bool terminal_colour(int descriptor);
+
 Progress progress_make(void);
 /* For RunOptions.begin, .report and .notice; context is a Progress. */
 void progress_begin(void *context, const RunEvent *event);

@@ -15,30 +15,25 @@
 int command_new(int argc, char **argv) {
     const char *op = "axpy";
     const CliOption OPTIONS[] = {
-        {"op", "NAME", CLI_TEXT, &op, "the first op (default axpy); it computes a x + y until you change it", NULL},
+        {"op", "NAME", CLI_TEXT, &op, "the first op (default axpy); it computes a x + y until you change it"},
         {0},
     };
     char **given;
-    int count = 0, exit_code = 0;
-    int code = cli_parse("new", "FOLDER [--op NAME]", OPTIONS, argc, argv, &given, &count);
+    int count = 0, code = cli_parse("new", "FOLDER [--op NAME]", OPTIONS, argc, argv, &given, &count);
     if (code == 0 && count != 1) code = cli_usage("new", "expected one folder, which gets the project; got %d", count);
-    if (code == 0) {
-        Words words = {0};
-        Text output = {0};
-        char named[PATH_MAX]; /* with its option, as a name may begin with '-' */
-        snprintf(named, sizeof named, "--op=%s", op);
-        words_add(&words, named);
-        words_option(&words, "--template", places_harness("template"));
-        words_option(&words, "--program", places_beside(PROGRAM.project));
-        words_add(&words, "--");
-        words_add(&words, given[0]);
-        const Status status = python_run(places_harness("harness/cli/new.py"), &words, &output, &exit_code);
-        words_free(&words);
-        if (status == STATUS_OK) fprintf(exit_code == 0 ? stdout : stderr, "%s", output.text ? output.text : "");
-        text_free(&output);
-        code = status == STATUS_OK ? exit_code : cli_fail(status);
-    }
-    return code;
+    if (code != 0) return code;
+    Words words = {0};
+    Text output = {0};
+    words_options(&words, OPTIONS);
+    words_add(&words, "--template=%s", places_harness("template"));
+    words_add(&words, "--program=%s", places_beside(PROGRAM.project));
+    words_add(&words, "--");
+    words_add(&words, "%s", given[0]);
+    const Status status = python_run(places_harness("harness/cli/new.py"), &words, &output, &code);
+    words_free(&words);
+    if (status == STATUS_OK) fprintf(code == 0 ? stdout : stderr, "%s", output.text ? output.text : "");
+    text_free(&output);
+    return status == STATUS_OK ? code : cli_fail(status);
 }
 
 static int build(const char *folder) {

@@ -1,14 +1,17 @@
+/* And the verbs that are Python alone: export, plot. */
 #include "cli/python.h"
 
 #include "base/places.h"
 #include "base/process.h"
 #include "base/temporary.h"
 #include "cli/commands.h"
+#include "cli/files.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* The harness's packages come first, and none from the folder that the program was called in. */
@@ -34,13 +37,12 @@ static Status run(const char *module, const Words *words, const ProcessLimits *h
     Words argv = {0};
     TRY(words->status);
     TRY(module_path(&path));
-    const char *const start[] = {"env", "PYTHONSAFEPATH=1", path.text, places_python()};
-    for (size_t i = 0; i < sizeof start / sizeof *start; i++) words_add(&argv, start[i]);
-    if (module[0] != '/') words_add(&argv, "-m");
-    words_add(&argv, module);
-    for (int i = 0; i < words->count; i++) words_add(&argv, words->words[i]);
+    const char *const start[] = {"env", "PYTHONSAFEPATH=1", path.text, places_python(), "-m", module};
+    for (size_t i = 0; i < sizeof start / sizeof *start; i++)
+        if (i != 4 || module[0] != '/') words_add(&argv, "%s", start[i]);
+    for (int i = 0; i < words->count; i++) words_add(&argv, "%s", words->words[i]);
     Status status = argv.status;
-    if (status == STATUS_OK) status = process_capture(argv.words, how, output, code);
+    if (status == STATUS_OK) status = process_capture((const char *const *)argv.words, how, output, code);
     const int meaning = meaning_of(*code);
     if (status == STATUS_OK && !is_judged(meaning) && output->length == 0)
         status = text_append(output, "%s ended with exit code %d and printed nothing\n", own ? own : places_python(), *code);
@@ -62,35 +64,71 @@ Status python_make(const char *module, const Words *words, const char *const *in
     snprintf(variable, sizeof variable, "RUNGS_OUTPUTS=%d", records.descriptor);
     Status status = run(module, words, &(ProcessLimits){.variable = variable, .own_input = true}, output, code);
     if (status == STATUS_OK && is_judged(*code)) {
-        status = handed_write(records.descriptor, inputs, &complete);
+        status = files_write(records.descriptor, inputs, &complete);
         if (!complete) *code = EXIT_MACHINE;
     }
     close(records.descriptor);
     return status;
 }
 
-int python_judge(const char *prefix, const char *module, Words *words, const char *const *inputs) {
-    Text output = {0};
-    int code = 0;
-    const Status status = python_make(module, words, inputs, &output, &code);
-    const bool judged = is_judged(code);
-    words_free(words);
-    if (status == STATUS_OK)
-        fprintf(judged ? stdout : stderr, "%s%s", judged ? "" : prefix, output.text ? output.text : judged ? "" : "\n");
-    text_free(&output);
-    if (status != STATUS_OK) return interrupt_pending() ? EXIT_MACHINE : cli_fail(status);
-    return judged || code == EXIT_USAGE ? code : EXIT_MACHINE;
-}
-
 int python_verb(const PythonVerb *self, Words *words) {
     Text output = {0};
     int code = 0;
-    Status status = handed_check(self->outputs, self->inputs, false);
+    Status status = files_check(self->options, self->inputs, false);
     if (status == STATUS_OK) status = python_make(self->module, words, self->inputs, &output, &code);
+    const bool result = code == EXIT_GOOD || (self->judges && is_judged(code));
     words_free(words);
-    if (status == STATUS_OK && code == EXIT_GOOD) fputs(output.text ? output.text : "\n", stdout);
-    if (status == STATUS_OK && code != EXIT_GOOD) fprintf(stderr, "rungs %s: %s", self->verb, output.text ? output.text : "\n");
+    if (status == STATUS_OK)
+        fprintf(result ? stdout : stderr, "%s%s", result ? "" : self->prefix, output.text ? output.text : result ? "" : "\n");
     text_free(&output);
-    if (status != STATUS_OK) return cli_fail(status);
-    return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
+    if (status != STATUS_OK) return interrupt_pending() ? EXIT_MACHINE : cli_fail(status);
+    return is_judged(code) || code == EXIT_USAGE ? code : EXIT_MACHINE;
+}
+
+int command_export(int argc, char **argv) {
+    const char *out = NULL;
+    const CliOption OPTIONS[] = {{"out", "FILE", CLI_FILE, &out, "output file (default: stdout)"}, {0}};
+    char **words;
+    int count = 0;
+    int code = cli_parse("export",
+                         "google-benchmark|nvbench|csv|parquet|junit|bmf|github-action-benchmark|openmetrics|markdown "
+                         "RESULTS.jsonl... [options]",
+                         OPTIONS, argc, argv, &words, &count);
+    if (code == 0 && count < 2) code = cli_usage("export", "expected a format and files of rows");
+    if (code != 0) return code;
+    Words script = {0};
+    for (int i = 0; i < count; i++) words_add(&script, "%s", words[i]);
+    words_options(&script, OPTIONS);
+    return python_verb(&(PythonVerb){"rungs export: ", "analysis.export", false, OPTIONS, (const char *const *)words + 1}, &script);
+}
+
+/* Columns of the terminal; 0: stdout is none. */
+static int columns(void) {
+    struct winsize size = {0};
+    return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* A sweep from rows, drawn by gnuplot in the terminal or to a file. */
+int command_plot(int argc, char **argv) {
+    const char *out = NULL;
+    const CliOption OPTIONS[] = {{"out", "FILE", CLI_FILE, &out, "write an SVG file (default: text, in the terminal)"}, {0}};
+    glob_t committed = {0};
+    char **words;
+    int count = 0;
+    const int code = cli_parse("plot",
+                               "[FIGURE] [RESULTS.jsonl...] [options]\nWithout FIGURE: lists the figures that the rows allow. "
+                               "Default rows: results/[0-9]*.jsonl",
+                               OPTIONS, argc, argv, &words, &count);
+    if (code != 0) return code;
+    if (count < 2 && files_campaign("plot", &committed) != EXIT_GOOD) return EXIT_USAGE;
+    Words script = {0};
+    words_add(&script, "%s", count ? words[0] : "");
+    char **const files = count < 2 ? committed.gl_pathv : words + 1;
+    for (char **file = files; *file; file++) words_add(&script, "%s", *file);
+    words_options(&script, OPTIONS);
+    words_add(&script, "--columns=%d", columns());
+    const int drawn =
+        python_verb(&(PythonVerb){"rungs plot: ", "plots.sweep", false, OPTIONS, (const char *const *)files}, &script);
+    globfree(&committed);
+    return drawn;
 }

@@ -1,13 +1,17 @@
-/* rungs report: hands the rows to analysis/report/ or analysis/history/, which read rows only. */
+/* rungs report: hands the rows to analysis/report/ or analysis/history/, which read rows only. rungs judge: published claims from
+ * rows. */
 #include "cli/report.h"
 
 #include "base/output.h"
 #include "base/places.h"
 #include "base/temporary.h"
-#include "cli/claims.h"
 #include "cli/commands.h"
+#include "cli/files.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/python.h"
+#include "pipeline/claimfiles.h"
+#include "plan/build.h"
 #include "record/rowfile.h"
 
 #include <errno.h>
@@ -17,6 +21,65 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- Claims, judged from rows by the scenarios' current rules. */
+
+/* A build without CUDA does not know the tunables of the variants that most claims are about. */
+static bool can_judge(void) {
+    return !variant_not_built("cuda_naive");
+}
+
+static Status judge_claims(const char *const *files, json_t **out) {
+    Plan plan = {0};
+    *out = NULL;
+    const bool can = can_judge();
+    Status status = can ? plan_add_all(&plan, places_project("scenarios")) : STATUS_OK;
+    if (status == STATUS_OK) status = claims_of_files(&plan, files, out); /* reads them in any case: bad ones come first */
+    plan_free(&plan);
+    if (status != STATUS_OK || can) return status;
+    return status_fail(STATUS_UNSUPPORTED, "this build has no CUDA variants and cannot judge most claims; the claim records in the "
+                                           "files stay valid");
+}
+
+static int judge(const char *const *files, const CliOption *options, const char *path) {
+    json_t *claims = NULL, *claim;
+    size_t i;
+    ClaimTotals totals = {0};
+    Status status = files_check(options, files, false);
+    if (status == STATUS_OK) status = judge_claims(files, &claims);
+    if (status == STATUS_OK && path) status = rowfile_replace(path, claims);
+    json_array_foreach(claims, i, claim) {
+        if (status == STATUS_OK) progress_claim(stdout, claim);
+        claim_count(claim, &totals);
+    }
+    const size_t all = json_array_size(claims);
+    json_decref(claims);
+    if (status != STATUS_OK) return cli_fail(status);
+    progress_claims(&totals);
+    if (path) printf("claims: %s\n", path);
+    if (all > 0) return EXIT_GOOD;
+    fprintf(stderr,
+            "rungs judge: no claim was judged: the files hold no row of a scenario with claims ('list claims' has them all)\n");
+    return EXIT_NOTHING;
+}
+
+int command_judge(int argc, char **argv) {
+    const char *out = NULL;
+    const CliOption OPTIONS[] = {
+        {"out", "FILE", CLI_FILE, &out, "also write claim records to this file, replacing it"},
+        {0},
+    };
+    char **words;
+    glob_t committed = {0};
+    int count = 0;
+    int code = cli_parse("judge", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, &words, &count);
+    if (code == 0 && count == 0) code = files_campaign("judge", &committed);
+    if (code == 0) code = judge((const char *const *)(count ? words : committed.gl_pathv), OPTIONS, out);
+    globfree(&committed);
+    return code;
+}
+
+/* ---- Pages. */
 
 /* The files that Python writes; NULL: none. */
 typedef struct Page {
@@ -31,28 +94,27 @@ static bool is_stream(const char *path) {
     return stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
 }
 
-static int make_page(const Page *page, const char *const *files) {
-    const OutputName names[] = {{"--out", page->markdown}, {"--html", page->html}, {0}};
+static int make_page(Page page, const char *const *files) {
+    const char *repository = places_project("");
+    const CliOption OPTIONS[] = {
+        {"out", "", CLI_FILE, &page.markdown, ""},      {"figures", "", CLI_TEXT, &page.figures, ""},
+        {"details", "", CLI_TEXT, &page.details, ""},   {"html", "", CLI_FILE, &page.html, ""},
+        {"repository", "", CLI_TEXT, &repository, ""},  {"html-optional", NULL, CLI_FLAG, &page.html_optional, ""},
+        {"numbers", NULL, CLI_FLAG, &page.numbers, ""}, {0}};
     Words words = {0};
     Text output = {0};
     int code = 0;
-    for (int i = 0; files[i]; i++) words_add(&words, files[i]);
-    words_option(&words, "--out", page->markdown);
-    words_option(&words, "--figures", page->figures);
-    words_option(&words, "--details", page->details);
-    words_option(&words, "--html", page->html);
-    words_option(&words, "--repository", places_project(""));
-    if (page->html_optional) words_add(&words, "--html-optional");
-    if (page->numbers) words_add(&words, "--numbers");
-    Status status = handed_check(names, files, true);
-    if (status == STATUS_OK) status = python_make(page->module, &words, files, &output, &code);
+    for (int i = 0; files[i]; i++) words_add(&words, "%s", files[i]);
+    words_options(&words, OPTIONS);
+    Status status = files_check(OPTIONS, files, true);
+    if (status == STATUS_OK) status = python_make(page.module, &words, files, &output, &code);
     words_free(&words);
     if (status != STATUS_OK) return text_free(&output), cli_fail(status);
     if (code != 0)
         fprintf(stderr, "rungs report: %s", output.text ? output.text : "could not write the report\n");
     else {
-        fprintf(is_stream(page->markdown) ? stderr : stdout, "report: %s\nfigures: %s\n", page->markdown, page->figures);
-        if (page->html && access(page->html, F_OK) == 0) printf("to filter and sort: %s\n", page->html);
+        fprintf(is_stream(page.markdown) ? stderr : stdout, "report: %s\nfigures: %s\n", page.markdown, page.figures);
+        if (page.html && access(page.html, F_OK) == 0) printf("to filter and sort: %s\n", page.html);
     }
     text_free(&output);
     return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
@@ -79,9 +141,9 @@ static Status keep_pipes(const char **files) {
     return STATUS_OK;
 }
 
-static Status judge(const char *const *files, const char *out) {
+static Status judge_to(const char *const *files, const char *out) {
     json_t *claims = NULL;
-    TRY(claims_judge(files, &claims));
+    TRY(judge_claims(files, &claims));
     const Status status = rowfile_replace(out, claims);
     json_decref(claims);
     return status;
@@ -92,15 +154,15 @@ static int make_report(const Page *page, const char *const *files) {
     TemporaryFile judged;
     size_t count = 0;
     while (files[count]) count++;
-    if (!claims_can_be_judged()) return make_page(page, files);
+    if (!can_judge()) return make_page(*page, files);
     const char **all = calloc(count + 2, sizeof *all);
     Status status = all ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for %zu names", count);
     for (size_t i = 0; all && i < count; i++) all[i] = files[i];
     if (status == STATUS_OK) status = keep_pipes(all);
     if (status == STATUS_OK) status = temporary_open(true, &judged);
-    if (status == STATUS_OK) status = judge(all, judged.path);
+    if (status == STATUS_OK) status = judge_to(all, judged.path);
     if (status == STATUS_OK) all[count] = judged.path;
-    const int code = status == STATUS_OK ? make_page(page, all) : cli_fail(status);
+    const int code = status == STATUS_OK ? make_page(*page, all) : cli_fail(status);
     free(all);
     return code;
 }
@@ -174,14 +236,13 @@ int command_report(int argc, char **argv) {
     const char *history = NULL;
     Place place = {0};
     const CliOption OPTIONS[] = {
-        {"out", "FILE", CLI_TEXT, &place.page, "the page (default: report/REPORT.md, or history/HISTORY.md, in the build folder)",
-         NULL},
-        {"figures", "FOLDER", CLI_TEXT, &place.figures, "where figures go (default: figures/ beside the page)", NULL},
-        {"html", "FILE", CLI_TEXT, &place.html, "also write all rows as one interactive page that needs no network", NULL},
+        {"out", "FILE", CLI_TEXT, &place.page, "the page (default: report/REPORT.md, or history/HISTORY.md, in the build folder)"},
+        {"figures", "FOLDER", CLI_TEXT, &place.figures, "where figures go (default: figures/ beside the page)"},
+        {"html", "FILE", CLI_TEXT, &place.html, "also write all rows as one interactive page that needs no network"},
         {"committed", NULL, CLI_FLAG, &place.committed,
-         "write REPORT.md, docs/results and docs/figures of this checkout, and the numbers in README.md and docs/", NULL},
-        {"history", "FOLDER", CLI_TEXT, &history, "instead of the report: each case over the commits in this folder's .jsonl files",
-         NULL},
+         "write REPORT.md, docs/results and docs/figures of this checkout, and the numbers in README.md and docs/"},
+        {"history", "FOLDER", CLI_TEXT, &history,
+         "instead of the report: each case over the commits in this folder's .jsonl files"},
         {0},
     };
     char **words;
@@ -190,7 +251,7 @@ int command_report(int argc, char **argv) {
     if (code == 0) code = choose_place(&place, history != NULL);
     if (code == 0 && history) {
         words[count++] = (char *)history; /* as one more place of rows; argv[0] left room for it */
-        code = make_page(&(Page){.module = "analysis.history", .markdown = place.page, .figures = place.figures},
+        code = make_page((Page){.module = "analysis.history", .markdown = place.page, .figures = place.figures},
                          (const char *const *)words);
     } else if (code == 0) {
         code = report_files(words, count, &place);

@@ -8,8 +8,7 @@
 #include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/dry_run.h"
-#include "cli/finish.h"
-#include "cli/folder.h"
+#include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -124,8 +123,8 @@ static int work(Reproduce *r, char **argv, char *const *words, int count) {
     Status status = make_plan(r, words, count);
     if (r->dry) return status == STATUS_OK ? dry_run(&r->plan, &r->options, r->as_json) : cli_fail(status);
     /* Not before the words are known to be right. */
-    if (status == STATUS_OK) status = folder_make(r->folder);
-    if (status == STATUS_OK && !r->options.resume) status = keep_earlier(r->folder, kept, sizeof kept);
+    if (status == STATUS_OK) status = files_make_folder(r->folder);
+    if (status == STATUS_OK && !r->options.resume) status = files_keep_earlier(r->folder, kept, sizeof kept);
     if (*kept) fprintf(stderr, "rungs: the earlier rows, report and figures are kept in %s\n", kept);
     if (status == STATUS_OK) status = interrupt_catch(argv, rows, false);
     if (status == STATUS_OK) tell_plan(r);
@@ -149,17 +148,16 @@ int command_reproduce(int argc, char **argv) {
     r.progress.brief = true;
     r.options.argc = argc, r.options.argv = argv;
     const CliOption OPTIONS[] = {
-        {"quick", NULL, CLI_FLAG, &r.quick, "some claims of every op, from one process: 2 minutes on an H200", NULL},
+        {"quick", NULL, CLI_FLAG, &r.quick, "some claims of every op, from one process: 2 minutes on an H200"},
         {"full", NULL, CLI_FLAG, &r.full,
-         "everything, claims from five processes, ladders from three: some 24 minutes (default: 10, claims from three)", NULL},
-        {"budget", "TIME", CLI_DURATION, &r.options.budget_seconds, "start no row after this time, except the first", NULL},
-        {"device", "N", CLI_COUNT, &r.options.device, "CUDA device", NULL},
-        {"resume", NULL, CLI_FLAG, &r.options.resume, "continue the last reproduce, of the same commit on the same machine", NULL},
-        {"dry-run", NULL, CLI_FLAG, &r.dry, "list cases, variants, bytes and about how long they take; run nothing", NULL},
-        {"json", NULL, CLI_FLAG, &r.as_json, "with --dry-run: an array of objects", NULL},
-        {"verbose", NULL, CLI_FLAG, &r.progress.verbose, "a line for each row", NULL},
-        {"out", "FOLDER", CLI_TEXT, &r.folder, "where rows, figures and REPORT.md go (default: reproduce/ in the build folder)",
-         NULL},
+         "everything, claims from five processes, ladders from three: some 24 minutes (default: 10, claims from three)"},
+        {"budget", "TIME", CLI_DURATION, &r.options.budget_seconds, "start no row after this time, except the first"},
+        {"device", "N", CLI_COUNT, &r.options.device, "CUDA device"},
+        {"resume", NULL, CLI_FLAG, &r.options.resume, "continue the last reproduce, of the same commit on the same machine"},
+        {"dry-run", NULL, CLI_FLAG, &r.dry, "list cases, variants, bytes and about how long they take; run nothing"},
+        {"json", NULL, CLI_FLAG, &r.as_json, "with --dry-run: an array of objects"},
+        {"verbose", NULL, CLI_FLAG, &r.progress.verbose, "a line for each row"},
+        {"out", "FOLDER", CLI_TEXT, &r.folder, "where rows, figures and REPORT.md go (default: reproduce/ in the build folder)"},
         {0},
     };
     char **words;

@@ -7,7 +7,6 @@
 #include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/dry_run.h"
-#include "cli/finish.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -26,37 +25,10 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef struct Shard {
-    int index, count;
-} Shard;
-
-static bool parse_shard(void *target, const char *text) {
-    Shard *shard = target;
-    char index[32];
-    long long first, second;
-    const char *slash = strchr(text, '/');
-    if (!slash || slash - text >= (ptrdiff_t)sizeof index) return false;
-    snprintf(index, sizeof index, "%.*s", (int)(slash - text), text);
-    if (!text_integer(index, &first) || !text_integer(slash + 1, &second) || llabs(first) > INT_MAX || llabs(second) > INT_MAX)
-        return false;
-    *shard = (Shard){(int)first, (int)second};
-    return true;
-}
-
-static bool parse_emulator(void *target, const char *text) {
-    if (strcmp(text, "address") == 0)
-        *(EmulatorKind *)target = EMULATOR_ADDRESS;
-    else if (strcmp(text, "race") == 0)
-        *(EmulatorKind *)target = EMULATOR_RACE;
-    else
-        return false;
-    return true;
-}
-
 typedef struct RunArguments {
     RunOptions options;
-    const char *variants;
-    Shard shard;
+    const char *variants, *shard;
+    int shard_index, shard_count, emulator; /* emulator: 0 address, 1 race; -1: not given */
     bool quick, full, emulate, fresh, skip_unknown, dry, as_json;
 } RunArguments;
 
@@ -74,7 +46,7 @@ static void apply_pace(RunArguments *a) {
     if (a->quick) a->options.min_samples = 3, a->options.max_samples = 15, a->options.seconds_per_mode = 0.2;
     if (a->full) a->options.min_samples = 21, a->options.max_samples = 301, a->options.seconds_per_mode = 3;
     a->options.shared_workers = !a->fresh;
-    if (a->emulate && a->options.emulator == EMULATOR_IF_NO_GPU) a->options.emulator = EMULATOR_ADDRESS;
+    if (a->emulate || a->emulator >= 0) a->options.emulator = a->emulator == 1 ? EMULATOR_RACE : EMULATOR_ADDRESS;
     if (a->options.emulator != EMULATOR_IF_NO_GPU)
         modules_emulate(a->options.emulator == EMULATOR_RACE ? MODULE_RACE : MODULE_ASAN);
     if (a->variants) modules_select(a->variants);
@@ -107,7 +79,7 @@ static Status make_plan(const RunArguments *a, char **words, int count, Plan *pl
     TRY(cases_plan(plan, "rungs run", words, count));
     if (a->variants) TRY(status_prefix(plan_filter(plan, a->variants), "--variants: "));
     TRY(tell_left_out(plan));
-    return status_prefix(plan_shard(plan, a->shard.index, a->shard.count), "--shard %d/%d: ", a->shard.index, a->shard.count);
+    return status_prefix(plan_shard(plan, a->shard_index, a->shard_count), "--shard %d/%d: ", a->shard_index, a->shard_count);
 }
 
 static int run_dry(const RunArguments *a, char **words, int count) {
@@ -121,7 +93,10 @@ static int run_dry(const RunArguments *a, char **words, int count) {
 }
 
 /* Options that have a meaning with others only. */
-static int check_together(const RunArguments *a) {
+static int check_together(RunArguments *a) {
+    int used = 0;
+    if (a->shard && (sscanf(a->shard, "%d/%d%n", &a->shard_index, &a->shard_count, &used) != 2 || a->shard[used] != '\0'))
+        return cli_usage("run", "--shard '%s': I/N is expected", a->shard);
     if (a->options.resume && a->dry) return cli_usage("run", "--dry-run lists the whole plan: leave out --resume");
     if (a->options.resume && !a->options.out) return cli_usage("run", "--resume needs the --out FILE that the earlier run wrote");
     if (a->options.timeline && a->options.emulator != EMULATOR_IF_NO_GPU)
@@ -155,36 +130,32 @@ static int run(RunArguments *a, char **words, int count, Progress *progress, int
 }
 
 int command_run(int argc, char **argv) {
-    RunArguments a = {.options = run_options_default(), .shard = {1, 1}};
+    RunArguments a = {.options = run_options_default(), .shard_index = 1, .shard_count = 1, .emulator = -1};
     Progress progress = progress_make();
     const CliOption OPTIONS[] = {
-        {"variants", "GLOBS", CLI_TEXT, &a.variants, "variants to run, such as 'cuda_*,-cuda_apply,cpu_best threads=4'", NULL},
-        {"quick", NULL, CLI_FLAG, &a.quick, "few samples: a first look", NULL},
-        {"full", NULL, CLI_FLAG, &a.full, "many samples: for publication", NULL},
-        {"budget", "TIME", CLI_DURATION, &a.options.budget_seconds, "start no row after this time", NULL},
-        {"timeout", "TIME", CLI_DURATION, &a.options.timeout_seconds, "time limit for one call of a variant (default 120s)", NULL},
-        {"memory-limit", "SIZE", CLI_BYTES, &a.options.memory_limit_bytes, "host memory limit for one worker (default: none)",
-         NULL},
-        {"device", "N", CLI_COUNT, &a.options.device, "CUDA device", NULL},
-        {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)", NULL},
-        {"resume", NULL, CLI_FLAG, &a.options.resume, "skip rows that --out already has", NULL},
-        {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify only; do not time", NULL},
-        {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the machine's peaks, nor the limits of rows", NULL},
-        {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "do not count launches and bytes (implied by --no-ceilings)", NULL},
-        {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too", NULL},
+        {"variants", "GLOBS", CLI_TEXT, &a.variants, "variants to run, such as 'cuda_*,-cuda_apply,cpu_best threads=4'"},
+        {"quick", NULL, CLI_FLAG, &a.quick, "few samples: a first look"},
+        {"full", NULL, CLI_FLAG, &a.full, "many samples: for publication"},
+        {"budget", "TIME", CLI_DURATION, &a.options.budget_seconds, "start no row after this time"},
+        {"timeout", "TIME", CLI_DURATION, &a.options.timeout_seconds, "time limit for one call of a variant (default 120s)"},
+        {"memory-limit", "SIZE", CLI_BYTES, &a.options.memory_limit_bytes, "host memory limit for one worker (default: none)"},
+        {"device", "N", CLI_COUNT, &a.options.device, "CUDA device"},
+        {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)"},
+        {"resume", NULL, CLI_FLAG, &a.options.resume, "skip rows that --out already has"},
+        {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify only; do not time"},
+        {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the machine's peaks, nor the limits of rows"},
+        {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "do not count launches and bytes (implied by --no-ceilings)"},
+        {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too"},
         {"timeline", "FILE", CLI_TEXT, &a.options.timeline,
-         "trace one call of each CUDA variant into a new file (JSON, see docs/RESULTS.md)", NULL},
-        {"fresh-workers", NULL, CLI_FLAG, &a.fresh, "a worker per row, instead of one for all cases of a variant in a scenario",
-         NULL},
+         "trace one call of each CUDA variant into a new file (JSON, see docs/RESULTS.md)"},
+        {"fresh-workers", NULL, CLI_FLAG, &a.fresh, "a worker per row, instead of one for all cases of a variant in a scenario"},
         {"skip-unknown", NULL, CLI_FLAG, &a.skip_unknown,
-         "leave out and list cases, suites and variants that this build does not know; no claims (`ab` uses it)", NULL},
-        {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
-        {"emulator", "address|race", CLI_CALLBACK, &a.options.emulator, "which emulator: memory errors (default) or data races",
-         parse_emulator},
-        {"dry-run", NULL, CLI_FLAG, &a.dry, "list cases, variants, bytes and about how long they take; run nothing", NULL},
-        {"json", NULL, CLI_FLAG, &a.as_json, "with --dry-run: an array of objects", NULL},
-        {"shard", "I/N", CLI_CALLBACK, &a.shard, "part I of N of the rows (1 <= I <= N); `rungs merge` joins the parts",
-         parse_shard},
+         "leave out and list cases, suites and variants that this build does not know; no claims (`ab` uses it)"},
+        {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU"},
+        {"emulator", "address|race", CLI_CHOICE, &a.emulator, "which emulator: memory errors (default) or data races"},
+        {"dry-run", NULL, CLI_FLAG, &a.dry, "list cases, variants, bytes and about how long they take; run nothing"},
+        {"json", NULL, CLI_FLAG, &a.as_json, "with --dry-run: an array of objects"},
+        {"shard", "I/N", CLI_TEXT, &a.shard, "part I of N of the rows (1 <= I <= N); `rungs merge` joins the parts"},
         {0},
     };
     char **words;
@@ -222,19 +193,19 @@ static Status try_file(const char *file, const char *op_name, const Op **op, con
 }
 
 int command_try(int argc, char **argv) {
-    RunArguments a = {.options = run_options_default(), .shard = {1, 1}};
+    RunArguments a = {.options = run_options_default(), .shard_index = 1, .shard_count = 1, .emulator = -1};
     Progress progress = progress_make();
     const char *op_name = NULL, *ladder = NULL;
     const CliOption OPTIONS[] = {
-        {"op", "NAME", CLI_TEXT, &op_name, "the op that the file computes: `rungs list ops`", NULL},
-        {"variants", "GLOBS", CLI_TEXT, &ladder, "which of the op's variants run beside it (default: all)", NULL},
-        {"quick", NULL, CLI_FLAG, &a.quick, "few samples: a first look", NULL},
-        {"full", NULL, CLI_FLAG, &a.full, "many samples: for publication", NULL},
-        {"timeout", "TIME", CLI_DURATION, &a.options.timeout_seconds, "time limit for one call of a variant (default 120s)", NULL},
-        {"device", "N", CLI_COUNT, &a.options.device, "CUDA device", NULL},
-        {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)", NULL},
-        {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify only; do not time", NULL},
-        {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
+        {"op", "NAME", CLI_TEXT, &op_name, "the op that the file computes: `rungs list ops`"},
+        {"variants", "GLOBS", CLI_TEXT, &ladder, "which of the op's variants run beside it (default: all)"},
+        {"quick", NULL, CLI_FLAG, &a.quick, "few samples: a first look"},
+        {"full", NULL, CLI_FLAG, &a.full, "many samples: for publication"},
+        {"timeout", "TIME", CLI_DURATION, &a.options.timeout_seconds, "time limit for one call of a variant (default 120s)"},
+        {"device", "N", CLI_COUNT, &a.options.device, "CUDA device"},
+        {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)"},
+        {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify only; do not time"},
+        {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU"},
         {0},
     };
     enum { CASES_MAX = 64 };

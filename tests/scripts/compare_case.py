@@ -50,7 +50,7 @@ class CompareCase(unittest.TestCase):
     def noise_of(self, rows, name="noise", code=0):
         """The noise file that these rows make."""
         path = self.folder / f"{name}.json"
-        returned, _, errors = self.start(calibrate.main, "rows", rows, "out", path, "progress", 2)
+        returned, _, errors = self.start(calibrate.main, f"--rows={rows}", f"--out={path}", "--progress=2")
         self.assertEqual(returned, code, errors)
         return path
 
