@@ -80,8 +80,6 @@ rungs_module(rungs_pipeline harness/pipeline rungs_plan rungs_device rungs_verif
 rungs_module(rungs_cli harness/cli rungs_pipeline benchmark::benchmark)
 add_library(rungs_main STATIC harness/main.c)
 target_link_libraries(rungs_main PUBLIC rungs_cli rungs_pipeline rungs_worker PRIVATE $<BUILD_INTERFACE:rungs_strict>)
-add_executable(rungs-commit harness/commit.c)
-target_link_libraries(rungs-commit PRIVATE rungs_record rungs_strict)
 
 # What the emulator's programs share (cmake/emulator.cmake makes them). It stands in for the CUDA runtime. It verifies and takes no times:
 # a worker without the measure module.

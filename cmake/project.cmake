@@ -58,7 +58,7 @@ endfunction()
 function(rungs_commit name folder)
     set(header ${CMAKE_BINARY_DIR}/include/${name}_commit.h)
     file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
-    add_custom_target(${name}_commit COMMAND rungs-commit ${folder} ${header} BYPRODUCTS ${header} VERBATIM
+    add_custom_target(${name}_commit COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/checkout.py ${folder} ${header} BYPRODUCTS ${header} VERBATIM
                       COMMENT "Asking git for the commit of ${name}")
 endfunction()
 

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import runpy
 import sys
 import time
 import types
@@ -41,14 +42,15 @@ def ab(given, arguments):
     """-> exit code. arguments: of the comparison."""
     only = {name: values[0] for name, values in given.items()}
     repetitions, seed, limit = int(only["repetitions"]), int(only["seed"]), float(only["second-stage"])
-    programs = [built(only, side, commit) for side, commit in zip(SIDES, given.get("commit", ()))] or given["program"]
+    commits = commits_of(only) if "base" in given else ()
+    programs = [built(only, side, commit) for side, commit in zip(SIDES, commits)] or given["program"]
     scenarios = builds.scenarios_of(only["project"], given["word"])
     os.makedirs(only["folder"], exist_ok=True)
     sides = [
-        started(side, "commit" in given, program, out, scenarios, given)
+        started(side, "base" in given, program, out, scenarios, given)
         for side, program, out in zip(SIDES, programs, (arguments.base, arguments.new))
     ]
-    if "commit" not in given and all(side.is_rungs for side in sides):
+    if "base" not in given and all(side.is_rungs for side in sides):
         if only["foreseen"]:
             say(only["foreseen"].removesuffix("\n"))
         if "nothing" in given:
@@ -56,7 +58,7 @@ def ab(given, arguments):
     if "lock" in given:
         builds.wait_for_lock(only["lock"])
     check(sides)
-    if "commit" in given:
+    if "base" in given:
         there = builds.scenarios_in(pathlib.Path(programs[0]).parents[3], only["project"], given["word"])
         verify_removed(sides[0], there)
     order = Order(sides, json.loads(only["facts"]), seed, stages=2 if limit else 1)
@@ -68,6 +70,27 @@ def ab(given, arguments):
 
 
 # ---- Builds.
+
+
+def commits_of(only):
+    """That both names mean now, before the first build, which takes minutes. Says what may not be meant."""
+    git = runpy.run_path(str(HARNESS / "cmake/checkout.py"))
+    refs, project = (only["base"], only["new"]), only["project"]
+    commits = [git["commit"](project, ref) for ref in refs]
+    if None in commits:
+        raise End(f"'{terminal(refs[commits.index(None)])}' is not a commit of this repository")
+    first, *more = (refs[1] == "HEAD" and git["changes"](project) or "").split("\n")
+    if first:
+        say(
+            f"rungs ab: warning: NEW is HEAD; uncommitted changes ({terminal(first)}{', ...' if more else ''}) are in neither build. Commit them, or build both sides and name the programs"
+        )
+    if commits[0] == commits[1]:
+        say("rungs ab: warning: BASE and NEW are the same commit; any difference is this machine's noise")
+    python = f"{project}/build/python/bin/python"
+    if os.access(python, os.X_OK):
+        os.environ.setdefault("RUNGS_PYTHON", python)  # a worktree has none of its own
+    return commits
+
 
 in_use = []  # programs of commits, open and locked: cmake/build_ref.sh removes no such build
 

@@ -1,5 +1,5 @@
 /* rungs compare, ab and calibrate: two builds by their rows; two builds, process by process in one random order, then compared;
- * this build against itself, process by process. This file reads the command line and resolves commits; analysis/compare/ builds,
+ * this build against itself, process by process. This file reads the command line; analysis/compare/ resolves commits, builds,
  * measures and compares. */
 #include "base/memory.h"
 #include "base/mode.h"
@@ -13,7 +13,6 @@
 #include "cli/python.h"
 #include "pipeline/session.h"
 #include "plan/modules.h"
-#include "record/checkout.h"
 #include "record/environment.h"
 #include "record/program.h"
 
@@ -23,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LEAST_REPETITIONS = 9, PATH_TEXT = 700, COMMIT_TEXT = 48 };
+enum { LEAST_REPETITIONS = 9, PATH_TEXT = 700 };
 
 /* ---- Comparing two files. Texts as given on the command line; NULL: not given. */
 
@@ -180,7 +179,7 @@ static int measure(const char *verb, const char *place, const PythonVerb *python
 
 typedef struct Ab {
     const char *refs[2], *out; /* refs: of BASE, of NEW; the first is NULL where programs are given */
-    char folder[PATH_TEXT], files[2][PATH_TEXT], commits[2][COMMIT_TEXT];
+    char folder[PATH_TEXT], files[2][PATH_TEXT];
     int repetitions, seed;
     double second_stage; /* seconds; negative: as long as the first */
     ProcessOptions run;
@@ -203,32 +202,6 @@ static Status prepare_files(Ab *ab) {
     return ab->out ? files_make_folder(folder) : STATUS_OK; /* that of the build folder when there is something for it */
 }
 
-/* The commit that a name means now: both names before the first build, which takes minutes. */
-static Status resolve(const char *ref, char commit[COMMIT_TEXT]) {
-    char *found = checkout_resolve(places_project(""), ref);
-    const bool good = found && *found;
-    if (good) snprintf(commit, COMMIT_TEXT, "%.*s", (int)strcspn(found, "\n"), found);
-    free(found);
-    return good ? STATUS_OK : status_fail(STATUS_INVALID, "'%s' is not a commit of this repository", ref);
-}
-
-/* Says what may not be meant: changes of the checkout that are in neither build, one commit on both sides. */
-static Status prepare_commits(Ab *ab) {
-    const char *const python = places_project("build/python/bin/python");
-    for (int i = 0; i < 2; i++) TRY(resolve(ab->refs[i], ab->commits[i]));
-    char *changes = strcmp(ab->refs[1], "HEAD") == 0 ? checkout_changes(places_project("")) : NULL;
-    if (changes && *changes)
-        fprintf(stderr,
-                "rungs ab: warning: NEW is HEAD; uncommitted changes (%.*s%s) are in neither build. Commit "
-                "them, or build both sides and name the programs\n",
-                (int)strcspn(changes, "\n"), changes, strchr(changes, '\n') ? ", ..." : "");
-    free(changes);
-    if (strcmp(ab->commits[0], ab->commits[1]) == 0)
-        fprintf(stderr, "rungs ab: warning: BASE and NEW are the same commit; any difference is this machine's noise\n");
-    if (access(python, X_OK) == 0) setenv("RUNGS_PYTHON", python, 0); /* a worktree has none of its own */
-    return STATUS_OK;
-}
-
 /* Commits are builds of this program, which can tell before they are built that nothing would be timed; of given programs only
  * those that are a rungs follow its rules of what runs where, so Python tells. */
 static Status prepare(Ab *ab, char *const *words, int count) {
@@ -237,7 +210,6 @@ static Status prepare(Ab *ab, char *const *words, int count) {
     if (ab->refs[0] && ab->foreseen.text) fputs(ab->foreseen.text, stderr);
     if (ab->refs[0] && ab->nothing) return STATUS_OK;
     TRY(prepare_files(ab));
-    if (ab->refs[0]) TRY(prepare_commits(ab));
     ab->facts = environment_session();
     return ab->facts ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for the facts of a session");
 }
@@ -251,8 +223,7 @@ static void add_words(Ab *ab, const CliOption *options, char *const *programs, c
     words_add(out, "--build=%s", places_build(""));
     words_add(out, "--foreseen=%s", ab->foreseen.text ? ab->foreseen.text : "");
     if (ab->nothing) words_add(out, "--nothing");
-    for (int i = 0; i < 2; i++)
-        words_add(out, "--%s=%s", ab->refs[0] ? "commit" : "program", ab->refs[0] ? ab->commits[i] : programs[i]);
+    for (int i = 0; i < 2 && !ab->refs[0]; i++) words_add(out, "--program=%s", programs[i]);
     words_add(out, "--");
     compare_words(out, ab->files[0], ab->files[1], &ab->compare);
 }

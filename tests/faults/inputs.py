@@ -91,7 +91,10 @@ def main():
                     "run": (CASE, "--quick", "--out", path),
                 }[verb]
                 wrong = refused(
-                    sandbox.call(RUNGS, verb, *words_of, seconds=SECONDS), 2, r"rows\.jsonl:1:(\d+:)? .*" + words, sandbox
+                    sandbox.call(RUNGS, verb, *words_of, seconds=SECONDS),
+                    2,
+                    r"rows\.jsonl:1:(\d+:)? .*" + words,
+                    sandbox,
                 )
                 part.tell(
                     "a row that is not as described",

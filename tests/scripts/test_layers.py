@@ -15,7 +15,7 @@ CODE = {".c", ".h", ".cu", ".cuh", ".cc", ".inc"}
 CONTRACTS = ("harness/op.h", "harness/variant.h", "harness/kernel.h", "harness/protocol.h")
 # The longest folder that a file lies in decides; what it may include: files, or folders ending in '/'.
 MAY_INCLUDE = {
-    "harness/": ("harness/",),  # main.c, commit.c
+    "harness/": ("harness/",),  # main.c
     "harness/cli/": ("harness/",),
     "harness/pipeline/": (
         *(f"harness/{module}/" for module in ("base", "plan", "device", "verify", "measure", "record", "pipeline")),
@@ -59,7 +59,6 @@ PRINTS = re.compile(
 )
 MAY_PRINT = {
     "harness/main.c": "the program",
-    "harness/commit.c": "a step of the build",
     "harness/cli/": "the program's words for people",
     "harness/worker/worker.c": "started by hand it says how it is meant to be started",
     "harness/base/params.c": "a parameter that was never declared is a bug of ours: abort",
@@ -72,7 +71,6 @@ MAY_PRINT = {
 WRITES = re.compile(r'fopen\s*\([^;]*"[wa]|O_CREAT|\bmkstemp\w*\s*\(|\bcreat\s*\(|fdopen\s*\([^;]*"[wa]')
 MAY_WRITE = {
     "harness/record/": "rows and the environment: the results",
-    "harness/commit.c": "a header of the build",
     "harness/base/output.c": "files that the user names for results",
     "harness/base/usercode.c": "what it hands to the compiler",
     "harness/base/process.c": "what a process printed",
