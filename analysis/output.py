@@ -1,4 +1,4 @@
-"""What a script writes: stdout, and files that a user names. The program alone opens, checks and finishes such files (harness/cli/handed.h): it hands a script the
+"""What a script writes: stdout, and files that a user names. The program alone opens, checks and finishes such files (harness/cli/files.h): it hands a script the
 descriptor RUNGS_OUTPUTS, and writes what it finds there when the script has ended well."""
 
 import functools
@@ -19,7 +19,7 @@ class End(Exception):
 
 
 def hand_over(verb, path=b"", data=b"", begins=b"", folders=False):
-    """One record of harness/cli/handed.c. False: no program is there, the script was started by hand."""
+    """One record of harness/cli/files.c. False: no program is there, the script was started by hand."""
     if "RUNGS_OUTPUTS" not in os.environ:
         return False
     path, begins = os.fsencode(path), begins.encode() if isinstance(begins, str) else begins

@@ -1,5 +1,5 @@
-"""A line of a results file against harness/record/row.schema.json, as far as readers insist on it: what harness/record/check.c does in C, with the
-same messages. What is null is as if it were missing. Standard library only.
+"""A line of a results file against harness/record/row.schema.json, as far as readers insist on it: what harness/record/check.c does in C, by the
+same schema. What is null is as if it were missing. Standard library only.
 
 Lines are many and nearly all of them good: the schema is made into one expression of Python, which says yes or no, and only a line that it
 refuses is walked to find the place and the reason.
@@ -158,7 +158,7 @@ def pattern_of(schema):
 
 
 def expectation(schema):
-    """ "a number or null, above 0", as check.c has it."""
+    """ "a number or null, above 0", for messages."""
     if "const" in schema or "enum" in schema:
         return " or ".join(json.dumps(value, ensure_ascii=False) for value in values_of(schema))
     text = " or ".join(NAMES[word] for word in words_of(schema))

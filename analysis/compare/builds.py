@@ -218,7 +218,7 @@ def append(path, lines):
 
 class Held:
     """The file of rows, open from process to process: before one makes a new file under the name of one that somebody moved or removed, the rows are
-    looked for, and saved (harness/record/rescue.c does it within a process)."""
+    looked for, and saved (harness/record/rowfile.c does it within a process)."""
 
     def __init__(self, path):
         self.path, self.file = path, None

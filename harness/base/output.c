@@ -48,6 +48,20 @@ static Status refuse(const Output *self, const char *what, int error) {
     return output_refuse(self->path, what, error);
 }
 
+Status output_make_folder(const char *path, unsigned mode) {
+    char part[OUTPUT_PATH_MAX];
+    if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part)
+        return status_fail(STATUS_INVALID, "%s: the path is too long", path);
+    for (char *end = part + 1;; end++) {
+        if (*end != '/' && *end != '\0') continue;
+        const char kept = *end;
+        *end = '\0';
+        if (mkdir(part, mode) != 0 && errno != EEXIST) return output_refuse(part, "made", errno);
+        if (kept == '\0') return STATUS_OK;
+        *end = kept;
+    }
+}
+
 Status output_open_fifo(const char *path, int *descriptor) {
     enum { TRIES = 100 };
     signal(SIGPIPE, SIG_IGN); /* a reader that ends is an error of the write */

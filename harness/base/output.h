@@ -23,6 +23,8 @@ bool output_same(const char *one, const char *other);
 /* "PATH: cannot be WHAT: ERROR"; what: "written"; error: an errno. STATUS_INVALID if it says that no file can have this path, else
  * STATUS_IO. */
 Status output_refuse(const char *path, const char *what, int error);
+/* Creates a folder and those above it. */
+Status output_make_folder(const char *path, unsigned mode);
 /* Opens a FIFO for writing. STATUS_IO if no program opens it for reading within 10 s. */
 Status output_open_fifo(const char *path, int *descriptor);
 /* The parent folder must exist. STATUS_INVALID: no such folder, or the path is a folder; STATUS_IO: the system refuses. A FIFO as

@@ -1,5 +1,7 @@
 #include "base/places.h"
 
+#include "base/output.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -7,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NAMES_MAX = 64, LEVELS_UP = 3, LINE_BYTES = PATH_MAX + 32, ROOM_BYTES = 1 << 16 };
@@ -123,22 +124,10 @@ const char *places_libraries(const char *name) {
 }
 
 /* An installed program makes its folder when it first needs it. */
-static void make_build_folder(void) {
-    static bool made;
-    char path[PATH_MAX];
-    if (made) return;
-    made = true;
-    keep(path, "%s", places()->build);
-    for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
-        *slash = '\0';
-        mkdir(path, 0777);
-        *slash = '/';
-    }
-    mkdir(path, 0777);
-}
-
 const char *places_build(const char *name) {
-    make_build_folder();
+    static bool made;
+    if (!made) (void)output_make_folder(places()->build, 0777);
+    made = true;
     return join(places()->build, name);
 }
 

@@ -1,6 +1,7 @@
 /* rungs benchmark: each variant on each case in each mode is a Google Benchmark with manual time. Google Benchmark chooses, repeats
  * and reports; the samples are taken and verified as by `rungs run`. */
 #include "base/jsontext.h"
+#include "base/memory.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/gbench.h"
@@ -74,9 +75,9 @@ static const char *why_none(const Benchmark *benchmark, const Row *row) {
     return timed->count > 0 ? NULL : timed->why_none;
 }
 
-static void fill(Benchmark *benchmark, const Row *row, GbenchTimes *out) {
+static void fill(Benchmark *benchmark, Row *row, GbenchTimes *out) {
     Benchmarks *all = benchmark->all;
-    const ModeTiming *timed = &row->timing[benchmark->mode];
+    ModeTiming *timed = &row->timing[benchmark->mode];
     if (row->verdict == VERDICT_FAIL)
         out->failed = because(all, "verification failed: ", row->reason);
     else if (row->verdict == VERDICT_ERROR)
@@ -85,14 +86,9 @@ static void fill(Benchmark *benchmark, const Row *row, GbenchTimes *out) {
         out->skipped = because(all, "", why_none(benchmark, row));
     if (out->failed || out->skipped) return;
     out->count = timed->count;
-    free(all->seconds);
-    all->seconds = calloc(out->count, sizeof *all->seconds);
-    if (!all->seconds) {
-        out->failed = "error: no memory for the samples";
-        return;
-    }
-    memcpy(all->seconds, timed->seconds, out->count * sizeof *all->seconds);
-    out->seconds = all->seconds;
+    memory_free(all->seconds);
+    out->seconds = all->seconds = timed->seconds;
+    timed->seconds = NULL;
     out->bytes = row->work.bytes;
     out->limit_share = timed->limit.kernel[0] ? timed->limit.share : NAN;
     out->error_over_bound = error_over_bound(row);
@@ -198,7 +194,7 @@ static int run_benchmarks(Benchmarks *all, char *const *words, int count, bool b
     supports_close();
     plan_free(&plan);
     free(all->list);
-    free(all->seconds);
+    memory_free(all->seconds);
     return status == STATUS_OK ? exit_code(all, matched) : cli_fail(status);
 }
 

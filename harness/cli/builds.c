@@ -3,6 +3,7 @@
  * measures and compares. */
 #include "base/memory.h"
 #include "base/mode.h"
+#include "base/output.h"
 #include "base/places.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
@@ -199,7 +200,7 @@ static Status prepare_files(Ab *ab) {
     for (int i = 0; i < 2; i++) snprintf(ab->files[i], PATH_TEXT, "%.*s/%s.jsonl", PATH_TEXT - 20, folder, SIDES[i]);
     const CliOption COMPARED[] = {COMPARE_OPTIONS(ab->compare), {0}};
     TRY(files_check(COMPARED, (const char *const[]){ab->files[0], ab->files[1], ab->compare.noise, NULL}, false));
-    return ab->out ? files_make_folder(folder) : STATUS_OK; /* that of the build folder when there is something for it */
+    return ab->out ? output_make_folder(folder, 0777) : STATUS_OK; /* that of the build folder when there is something for it */
 }
 
 /* Commits are builds of this program, which can tell before they are built that nothing would be timed; of given programs only
@@ -297,7 +298,7 @@ static int measure_calibrate(const CliOption *options, char *const *words, int c
     words_add(&out, "--folder=%s", folder);
     words_add(&out, "--program=%s", program);
     words_add(&out, "--project=%s", places_project(""));
-    const Status status = files_make_folder(folder);
+    const Status status = output_make_folder(folder, 0777);
     if (status != STATUS_OK) return words_free(&out), cli_fail(status);
     const char *const inputs[] = {rows, NULL};
     return measure("calibrate", rows, &(PythonVerb){"rungs calibrate: ", "analysis.compare.calibrate", true, options, inputs},

@@ -29,24 +29,17 @@ static bool is_scenario(const char *word) {
     return false;
 }
 
-/* "double n=100": the op with the parameters that follow it; alone, with its first one as an example. */
-static Status join(const Op *op, char *const *words, int count, Text *text) {
-    TRY(text_append(text, "%s", op->name));
-    for (int i = 1; i < count && is_parameter(words[i]); i++) TRY(text_append(text, " %s", words[i]));
-    const bool alone = count < 2 || !is_parameter(words[1]);
-    if (alone && op->params && op->params[0].name && op->params[0].fallback)
-        TRY(text_append(text, " %s=%s", op->params[0].name, op->params[0].fallback));
-    return STATUS_OK;
-}
-
+/* With the case as it should be written: the op with the parameters that follow it; alone, with its first one as an example. */
 static Status refuse(const char *command, const Op *op, char *const *words, int count) {
-    Text joined = {0}, quoted = {0};
-    Status status = join(op, words, count, &joined);
-    if (status == STATUS_OK) status = quote_word(&quoted, joined.text);
+    Text given = {0};
+    Status status = text_append(&given, "%s", op->name);
+    for (int i = 1; i < count && is_parameter(words[i]) && status == STATUS_OK; i++) status = text_append(&given, " %s", words[i]);
+    const ParamSpec *first = strchr(given.text ? given.text : "", ' ') ? NULL : op->params;
+    if (status == STATUS_OK && first && first->name && first->fallback)
+        status = text_append(&given, " %s=%s", first->name, first->fallback);
     if (status == STATUS_OK)
-        status = status_fail(STATUS_INVALID, "%s is an op; quote the case: %s %s", op->name, command, quoted.text);
-    text_free(&joined);
-    text_free(&quoted);
+        status = status_fail(STATUS_INVALID, "%s is an op; quote the case: %s '%s'", op->name, command, given.text);
+    text_free(&given);
     return status;
 }
 
@@ -57,12 +50,6 @@ Status cases_check(const char *command, char *const *words, int count) {
         if (!op && i + 1 < count && is_parameter(words[i + 1])) TRY(registry_require_op(words[i], &op));
         if (op) return refuse(command, op, words + i, count - i);
     }
-    return STATUS_OK;
-}
-
-/* A case whose function does not exist is a usage error, not a result of a variant. */
-static Status check_functions(const Plan *plan) {
-    for (int i = 0; i < plan->item_count; i++) TRY(case_check_function(&plan->items[i].problem));
     return STATUS_OK;
 }
 
@@ -77,5 +64,7 @@ Status cases_plan(Plan *plan, const char *command, char *const *words, int count
     TRY(cases_check(command, words, count));
     for (int i = 0; i < count; i++)
         TRY(is_case(words[i]) ? plan_add_case(plan, words[i], NULL) : plan_add_named(plan, places_project("scenarios"), words[i]));
-    return check_functions(plan);
+    /* A function that does not exist is a usage error, not a result of a variant. */
+    for (int i = 0; i < plan->item_count; i++) TRY(case_check_function(&plan->items[i].problem));
+    return STATUS_OK;
 }

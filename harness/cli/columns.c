@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const PARTS[COLUMN_PARTS] = {"offsets", "chars", "validity"};
@@ -24,19 +23,18 @@ static bool is_column(const char *name, const Array *arrays, int count) {
     return true;
 }
 
-/* The column's parts, as files of ours, join the pairs. */
-static Status add_parts(Columns *self, const char *name, Pairs *pairs) {
-    for (int p = 0; p < COLUMN_PARTS; p++) {
-        Pairs *const own = &self->parts;
-        if (pairs->count == PAIRS_MAX || own->count == PAIRS_MAX)
-            return status_fail(STATUS_INVALID, "%s: too many arrays are given", name);
-        const int k = own->count;
-        TRY(temporary_open(false, &self->files[k]));
-        snprintf(own->names[k], PAIR_NAME_MAX, "%.32s.%s", name, PARTS[p]);
-        own->values[own->count++] = self->files[k].path;
-        memcpy(pairs->names[pairs->count], own->names[k], PAIR_NAME_MAX);
-        pairs->values[pairs->count++] = self->files[k].path;
-    }
+/* The columns' parts, as files of ours, join the pairs; there: those that are there, as a column without nulls has no validity. */
+static Status add_parts(Columns *self, const Pairs *columns, bool there, Pairs *pairs) {
+    for (int k = 0; k < columns->count; k++)
+        for (int p = 0; p < COLUMN_PARTS; p++) {
+            words_add(&self->paths, "%s/%s.%s.npy", self->folder.path, columns->names[k], PARTS[p]);
+            TRY(self->paths.status);
+            const char *path = self->paths.words[self->paths.count - 1];
+            if (there && access(path, F_OK) != 0) continue;
+            if (pairs->count == PAIRS_MAX) return status_fail(STATUS_INVALID, "%s: too many arrays are given", columns->names[k]);
+            snprintf(pairs->names[pairs->count], PAIR_NAME_MAX, "%.32s.%s", columns->names[k], PARTS[p]);
+            pairs->values[pairs->count++] = path;
+        }
     return STATUS_OK;
 }
 
@@ -73,17 +71,15 @@ static Status arrow_expected(const Pairs *columns) {
     return STATUS_OK;
 }
 
-/* What the script says when it fails is the message. It gets all of our files; the program's other children get none. */
+/* What the script says when it fails is the message. */
 static Status call_script(const Columns *self, const char *what, const char *dtype, const Pairs *columns, Text *output) {
     Words words = {0};
     int code = 0;
     words_add(&words, "%s", what);
-    for (int k = 0; k < self->parts.count; k++) words_add(&words, "--part=%s=%s", self->parts.names[k], self->files[k].path);
+    words_add(&words, "%s", self->folder.path);
     if (dtype) words_add(&words, "--dtype=%s", dtype);
     for (int k = 0; k < columns->count; k++) words_add(&words, "%s=%s", columns->names[k], columns->values[k]);
-    for (int k = 0; k < self->parts.count; k++) fcntl(self->files[k].descriptor, F_SETFD, 0);
     const Status status = python_run(places_harness("harness/cli/columns.py"), &words, output, &code);
-    for (int k = 0; k < self->parts.count; k++) fcntl(self->files[k].descriptor, F_SETFD, FD_CLOEXEC);
     words_free(&words);
     if (status != STATUS_OK || code == 0) return status;
     while (output->length > 0 && output->text[output->length - 1] == '\n') output->text[--output->length] = '\0';
@@ -93,48 +89,28 @@ static Status call_script(const Columns *self, const char *what, const char *dty
                        output->text ? output->text : "columns.py failed without a message");
 }
 
-/* A column without nulls leaves the file of its validity empty. */
-static void drop_missing(Pairs *pairs) {
-    Pairs there = {0};
-    for (int k = 0; k < pairs->count; k++) {
-        const char *dot = strrchr(pairs->names[k], '.');
-        struct stat facts;
-        if (dot && strcmp(dot + 1, PARTS[2]) == 0 && stat(pairs->values[k], &facts) == 0 && facts.st_size == 0) continue;
-        memcpy(there.names[there.count], pairs->names[k], PAIR_NAME_MAX);
-        there.values[there.count++] = pairs->values[k];
-    }
-    *pairs = there;
-}
-
 Status columns_open(Columns *self, ColumnSide in, ColumnSide out, const char *dtype) {
-    Pairs inputs = {0}, *const given_in = in.given;
-    take_columns(in.arrays, in.count, given_in, &inputs);
+    Pairs inputs = {0};
+    take_columns(in.arrays, in.count, in.given, &inputs);
     take_columns(out.arrays, out.count, out.given, &self->out);
     TRY(given_once("in", &inputs));
     TRY(given_once("out", &self->out));
     TRY(arrow_expected(&self->out));
     if (inputs.count + self->out.count == 0) return STATUS_OK;
-    Pairs parts = {0};
-    for (int k = 0; k < inputs.count; k++) TRY(add_parts(self, inputs.names[k], &parts));
-    for (int k = 0; k < self->out.count; k++) TRY(add_parts(self, self->out.names[k], out.given));
+    TRY(temporary_folder(&self->folder));
     if (inputs.count > 0) {
         Text output = {0};
         const Status status = call_script(self, "read", dtype, &inputs, &output);
         text_free(&output);
         TRY(status);
     }
-    drop_missing(&parts);
-    for (int k = 0; k < parts.count; k++) {
-        if (given_in->count == PAIRS_MAX) return status_fail(STATUS_INVALID, "%s: too many arrays are given", parts.names[k]);
-        memcpy(given_in->names[given_in->count], parts.names[k], PAIR_NAME_MAX);
-        given_in->values[given_in->count++] = parts.values[k];
-    }
-    return STATUS_OK;
+    TRY(add_parts(self, &inputs, true, in.given));
+    return add_parts(self, &self->out, false, out.given);
 }
 
 bool columns_own(const Columns *self, const char *path) {
-    for (int k = 0; k < self->parts.count; k++)
-        if (path == self->files[k].path) return true;
+    for (int k = 0; k < self->paths.count; k++)
+        if (path == self->paths.words[k]) return true;
     return false;
 }
 
@@ -168,6 +144,6 @@ Status columns_write(Columns *self) {
 }
 
 void columns_close(Columns *self) {
-    for (int k = 0; k < self->parts.count; k++) close(self->files[k].descriptor);
-    self->parts.count = 0;
+    words_free(&self->paths);
+    if (self->folder.path[0]) temporary_folder_remove(&self->folder);
 }

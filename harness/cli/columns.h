@@ -1,6 +1,6 @@
 /* columns.h - columns of strings in `rungs exec`: where an op has arrays names.offsets, names.chars and names.validity, a user may
- * give --in names=FILE.arrow or FILE.csv:COLUMN, and --out likewise. A Python program (columns.py) turns such files into .npy files
- * without a name and back, so that everything else knows .npy alone. */
+ * give --in names=FILE.arrow or FILE.csv:COLUMN, and --out likewise. A Python program (columns.py) turns such files into temporary
+ * .npy files and back, so that everything else knows .npy alone. */
 #ifndef RUNGS_CLI_COLUMNS_H
 #define RUNGS_CLI_COLUMNS_H
 
@@ -14,8 +14,8 @@ enum { COLUMN_PARTS = 3 };
 /* Zero-initialise. */
 typedef struct Columns {
     Pairs out;   /* as the user gave them: name and file */
-    Pairs parts; /* "NAME.offsets" ... and the path of its .npy file */
-    TemporaryFile files[PAIRS_MAX];
+    Words paths; /* of the parts: FOLDER/NAME.offsets.npy ... */
+    TemporaryFolder folder;
 } Columns;
 
 /* One direction: the op's arrays and what the user gave for them. */
@@ -32,7 +32,7 @@ Status columns_open(Columns *self, ColumnSide in, ColumnSide out, const char *dt
 bool columns_own(const Columns *self, const char *path);
 /* Writes the files of the outputs, and says so on stdout. */
 Status columns_write(Columns *self);
-/* Closes the .npy files, which frees their space. */
+/* Removes the .npy files. */
 void columns_close(Columns *self);
 
 #endif

@@ -1,8 +1,8 @@
 """columns.py - columns of strings between files that people have and the .npy files that `rungs exec` reads and writes.
 
-    columns.py read --part NAME.PART=NPY... [--dtype i32|i64] NAME=FILE[:COLUMN]...
-        fills the .npy files of the parts offsets, chars and, where there are nulls, validity
-    columns.py write --part NAME.PART=NPY... NAME=DESCRIPTOR:FILE.arrow...
+    columns.py read FOLDER [--dtype i32|i64] NAME=FILE[:COLUMN]...
+        makes FOLDER/NAME.PART.npy of the parts offsets, chars and, where there are nulls, validity
+    columns.py write FOLDER NAME=DESCRIPTOR:FILE.arrow...
         writes the Arrow file made from these three to the inherited descriptor, which the program opened for FILE
 
 FILE is an Arrow IPC file or stream (.arrow, .ipc, .feather) or a CSV file with a header (.csv). The offsets of all columns are of one
@@ -20,11 +20,11 @@ ARROW, CSV = (".arrow", ".ipc", ".feather"), (".csv",)
 
 
 class Wrong(Exception):
-    """In the input: exit code 2."""
+    """The message, and the exit code: 2, in the input; 5, by the machine."""
 
-
-class Refused(Exception):
-    """By the machine: exit code 5."""
+    def __init__(self, message, code=2):
+        super().__init__(message)
+        self.code = code
 
 
 def file_and_column(text):
@@ -161,14 +161,7 @@ def parts(strings):
     return offsets - offsets[0], chars
 
 
-def save(path, array):
-    import numpy
-
-    with open(path, "wb") as file:  # numpy.save would add .npy to the name
-        numpy.save(file, array)
-
-
-def read(parts_at, dtype, columns):
+def read(folder, dtype, columns):
     import numpy
 
     loaded = {name: load(name, text) for name, text in columns.items()}
@@ -185,20 +178,20 @@ def read(parts_at, dtype, columns):
     wide = dtype == "i64" or (dtype is None and (wide or len(split[longest][1]) > INT32_MAX))
     for name, (offsets, chars) in split.items():
         strings = loaded[name][0]
-        save(parts_at[f"{name}.offsets"], offsets.astype("<i8" if wide else "<i4"))
-        save(parts_at[f"{name}.chars"], chars)
+        numpy.save(f"{folder}/{name}.offsets.npy", offsets.astype("<i8" if wide else "<i4"))
+        numpy.save(f"{folder}/{name}.chars.npy", chars)
         if strings.null_count:
             valid = numpy.asarray(strings.is_valid())
-            save(parts_at[f"{name}.validity"], numpy.packbits(valid, bitorder="little"))
+            numpy.save(f"{folder}/{name}.validity.npy", numpy.packbits(valid, bitorder="little"))
 
 
-def write(parts_at, columns):
+def write(folder, columns):
     import numpy
     import pyarrow
 
     for name, told in columns.items():
         descriptor, path = told.split(":", 1)
-        offsets, chars, validity = (numpy.load(parts_at[f"{name}.{part}"]) for part in ("offsets", "chars", "validity"))
+        offsets, chars, validity = (numpy.load(f"{folder}/{name}.{part}.npy") for part in ("offsets", "chars", "validity"))
         buffers = [
             pyarrow.py_buffer(validity) if validity.size else None,
             pyarrow.py_buffer(offsets),
@@ -210,7 +203,7 @@ def write(parts_at, columns):
             with os.fdopen(int(descriptor), "wb") as file:
                 write_table(file, table)
         except OSError as error:
-            raise Refused(f"{path}: cannot be written: {error.strerror}") from error
+            raise Wrong(f"{path}: cannot be written: {error.strerror}", 5) from error
         print(f"{path}: {kind}[{table.num_rows}], {table[0].null_count} null")
 
 
@@ -225,34 +218,27 @@ def write_table(file, table):
         file.write(whole.getvalue())
 
 
-def folder_of_temporaries():
-    return os.environ.get("TMPDIR") or "/tmp"
-
-
 def main(words):
     parser = argparse.ArgumentParser()
     parser.add_argument("what")
-    parser.add_argument("--part", action="append", default=[])
+    parser.add_argument("folder")
     parser.add_argument("--dtype")
     parser.add_argument("columns", nargs="+")
     args = parser.parse_args(words)
-    parts_at, columns = (dict(word.split("=", 1) for word in pairs) for pairs in (args.part, args.columns))
+    columns = dict(word.split("=", 1) for word in args.columns)
     try:
         if args.what == "read":
-            read(parts_at, args.dtype, columns)
+            read(args.folder, args.dtype, columns)
         else:
-            write(parts_at, columns)
+            write(args.folder, columns)
     except ImportError as error:
         print(f"{(error.name or 'pyarrow').split('.')[0]} is not installed: ./rungs installs it (requirements.txt)")
         return 4
     except Wrong as error:
         print(error)
-        return 2
-    except Refused as error:
-        print(error)
-        return 5
+        return error.code
     except OSError as error:  # in the temporary folder, whose name means nothing to the user
-        print(f"columns: temporary files in {folder_of_temporaries()}: {error.strerror or error}")
+        print(f"columns: temporary files in {os.path.dirname(args.folder)}: {error.strerror or error}")
         return 5
     return 0
 

@@ -19,19 +19,6 @@
 
 enum { PATH_TEXT = 1024 };
 
-Status files_make_folder(const char *path) {
-    char part[PATH_TEXT];
-    if (snprintf(part, sizeof part, "%s", path) >= PATH_TEXT) return status_fail(STATUS_INVALID, "%s: the path is too long", path);
-    for (char *end = part + 1;; end++) {
-        if (*end != '/' && *end != '\0') continue;
-        const char kept = *end;
-        *end = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST) return output_refuse(part, "made", errno);
-        if (kept == '\0') return STATUS_OK;
-        *end = kept;
-    }
-}
-
 static const char *const MADE[] = {"rows.jsonl", "REPORT.md", "figures"};
 enum { MADE_COUNT = sizeof MADE / sizeof *MADE };
 
@@ -88,7 +75,7 @@ Status files_keep_earlier(const char *folder, char *kept, size_t size) {
     if (is_in_use(rows))
         return status_fail(STATUS_IO, "%s: another run is writing to it; wait for it or name another folder", rows);
     Status status = choose(folder, date, kept, size);
-    if (status == STATUS_OK) status = files_make_folder(kept);
+    if (status == STATUS_OK) status = output_make_folder(kept, 0777);
     if (status == STATUS_OK) status = move_all(folder, kept);
     if (status != STATUS_OK) *kept = '\0';
     return status;
@@ -222,7 +209,7 @@ static Status write_file(const Record *record) {
     if (record->folders && slash && slash != record->path) {
         char folder[OUTPUT_PATH_MAX];
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - record->path), record->path);
-        TRY(files_make_folder(folder));
+        TRY(output_make_folder(folder, 0777));
     }
     TRY(output_open(record->path, &file));
     return output_close(&file, output_write(&file, record->data, record->data_bytes));

@@ -25,8 +25,6 @@ Status files_check(const CliOption *options, const char *const *inputs, bool mak
  * STATUS_IO name the path; STATUS_INTERNAL: Python wrote something else. */
 Status files_write(int records, const char *const *inputs, bool *complete);
 
-/* Creates a folder and those above it. */
-Status files_make_folder(const char *path);
 /* Moves rows.jsonl, REPORT.md and figures, where there are any, to FOLDER/earlier/<date of the rows, UTC>/. kept: that folder; ""
  * if there was nothing. STATUS_IO: another run is writing there, or the folder cannot be made. */
 Status files_keep_earlier(const char *folder, char *kept, size_t size);

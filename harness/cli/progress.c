@@ -152,7 +152,7 @@ static void show(Progress *progress, const char *line) {
     if (progress->shown > columns) progress->shown = columns;
 }
 
-void progress_begin(void *context, const RunEvent *event) {
+static void begin(void *context, const RunEvent *event) {
     Progress *progress = context;
     char line[400], eta[32], left[64] = "", failed[48] = "";
     if (!progress->terminal) return;
@@ -191,10 +191,12 @@ static bool is_bad(const Row *row) {
     return row->verdict == VERDICT_FAIL || row->verdict == VERDICT_ERROR;
 }
 
-void progress_event(void *context, const RunEvent *event) {
+static void report(void *context, const RunEvent *event) {
     Progress *progress = context;
     progress_wipe(progress);
-    if (event->claim)
+    if (event->claim && progress->claims)
+        json_array_append(progress->claims, (json_t *)(uintptr_t)event->claim);
+    else if (event->claim)
         progress_claim(stderr, event->claim);
     else if (event->refused && !progress->verbose)
         progress->refused++;
@@ -205,6 +207,10 @@ void progress_event(void *context, const RunEvent *event) {
 void progress_notice(void *context, const char *text) {
     progress_wipe(context);
     fprintf(stderr, "rungs: %s\n", text);
+}
+
+void progress_attach(Progress *progress, RunOptions *options) {
+    options->begin = begin, options->report = report, options->notice = progress_notice, options->context = progress;
 }
 
 void progress_summary(const Progress *progress, const RunSummary *s, const char *out, const char *go_on) {

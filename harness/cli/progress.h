@@ -12,6 +12,7 @@ typedef struct Progress {
     bool brief;     /* lines for failures and errors alone, unless it is verbose */
     int shown;      /* columns of the line at the bottom of the terminal */
     size_t refused; /* variants that did not apply and had no line */
+    json_t *claims; /* gets the judged claims, for the end; NULL: a line for each */
 } Progress;
 
 /* Can a line be overwritten on what is behind the descriptor? Not where TERM is "dumb". */
@@ -20,9 +21,9 @@ bool terminal_live(int descriptor);
 bool terminal_colour(int descriptor);
 
 Progress progress_make(void);
-/* For RunOptions.begin, .report and .notice; context is a Progress. */
-void progress_begin(void *context, const RunEvent *event);
-void progress_event(void *context, const RunEvent *event);
+/* The run tells its beginnings, rows, claims and notices. */
+void progress_attach(Progress *progress, RunOptions *options);
+/* context: a Progress. */
 void progress_notice(void *context, const char *text);
 /* The closing lines: counts, what was emulated, what the budget left and how to go on (options of the same command). */
 void progress_summary(const Progress *progress, const RunSummary *summary, const char *out, const char *go_on);

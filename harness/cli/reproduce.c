@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/foreign.h"
 #include "base/jsontext.h"
+#include "base/output.h"
 #include "base/places.h"
 #include "base/process.h"
 #include "cli/cases.h"
@@ -26,7 +27,6 @@ typedef struct Reproduce {
     Plan plan;
     Campaign campaign;
     Tier tier;
-    json_t *claims; /* as they were judged */
     bool quick, full, dry, as_json;
     const char *folder;
     double begin;
@@ -34,23 +34,6 @@ typedef struct Reproduce {
 
 static const char *tier_name(Tier tier) {
     return tier == TIER_QUICK ? "--quick" : tier == TIER_FULL ? "--full" : "default";
-}
-
-static void begin_row(void *context, const RunEvent *event) {
-    progress_begin(&((Reproduce *)context)->progress, event);
-}
-
-/* Claims are told at the end. */
-static void report_line(void *context, const RunEvent *event) {
-    Reproduce *r = context;
-    if (event->claim)
-        json_array_append(r->claims, (json_t *)(uintptr_t)event->claim);
-    else
-        progress_event(&r->progress, event);
-}
-
-static void notice(void *context, const char *text) {
-    progress_notice(&((Reproduce *)context)->progress, text);
 }
 
 static void tell_plan(Reproduce *r) {
@@ -71,7 +54,7 @@ static bool is_left(const Reproduce *r, int claim) {
 }
 /* Judged without a number of ours: no GPU, say. */
 static bool is_untestable(const Reproduce *r, int claim) {
-    const json_t *line = json_array_get(r->claims, (size_t)claim);
+    const json_t *line = json_array_get(r->progress.claims, (size_t)claim);
     return !is_left(r, claim) && !json_is_number(json_object_get(line, "here"));
 }
 
@@ -88,8 +71,8 @@ static void print_names(const Reproduce *r, bool (*has)(const Reproduce *, int),
 
 /* A line for each claim that has a number; then the names of the others. */
 static void print_claims(const Reproduce *r) {
-    for (int i = 0; i < r->plan.claim_count && (size_t)i < json_array_size(r->claims); i++)
-        if (!is_left(r, i) && !is_untestable(r, i)) progress_claim(stdout, json_array_get(r->claims, (size_t)i));
+    for (int i = 0; i < r->plan.claim_count && (size_t)i < json_array_size(r->progress.claims); i++)
+        if (!is_left(r, i) && !is_untestable(r, i)) progress_claim(stdout, json_array_get(r->progress.claims, (size_t)i));
     print_names(r, is_untestable, "not testable here", "; REPORT.md says why");
     print_names(r, is_left, "not run", r->tier == TIER_FULL ? "" : "; rungs reproduce --full runs all that can be run");
 }
@@ -112,7 +95,7 @@ static void set_pace(Reproduce *r) {
     if (options->budget_seconds == 0) options->budget_seconds = campaign_budget(r->tier);
     options->least_rows = 1; /* peaks alone are no result */
     options->one_campaign = true;
-    options->begin = begin_row, options->report = report_line, options->notice = notice, options->context = r;
+    progress_attach(&r->progress, options);
 }
 
 static int work(Reproduce *r, char **argv, char *const *words, int count) {
@@ -123,7 +106,7 @@ static int work(Reproduce *r, char **argv, char *const *words, int count) {
     Status status = make_plan(r, words, count);
     if (r->dry) return status == STATUS_OK ? dry_run(&r->plan, &r->options, r->as_json) : cli_fail(status);
     /* Not before the words are known to be right. */
-    if (status == STATUS_OK) status = files_make_folder(r->folder);
+    if (status == STATUS_OK) status = output_make_folder(r->folder, 0777);
     if (status == STATUS_OK && !r->options.resume) status = files_keep_earlier(r->folder, kept, sizeof kept);
     if (*kept) fprintf(stderr, "rungs: the earlier rows, report and figures are kept in %s\n", kept);
     if (status == STATUS_OK) status = interrupt_catch(argv, rows, false);
@@ -168,9 +151,9 @@ int command_reproduce(int argc, char **argv) {
     if (code == 0 && r.quick && r.full) code = cli_usage("reproduce", "--quick and --full exclude each other");
     if (code == 0) {
         set_pace(&r);
-        r.claims = json_array();
+        r.progress.claims = json_array();
         code = work(&r, argv, words, count);
-        json_decref(r.claims);
+        json_decref(r.progress.claims);
         campaign_free(&r.campaign);
         plan_free(&r.plan);
     }

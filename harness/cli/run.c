@@ -110,8 +110,7 @@ static int run(RunArguments *a, char **words, int count, Progress *progress, int
     char out[600], go_on[700];
     default_out(out, sizeof out, argv[0]);
     if (!a->options.out) a->options.out = out;
-    a->options.begin = progress_begin, a->options.report = progress_event, a->options.notice = progress_notice,
-    a->options.context = progress;
+    progress_attach(progress, &a->options);
     a->options.argc = argc, a->options.argv = argv;
     Text left_out = {0};
     Plan plan = {.left_out = a->skip_unknown ? &left_out : NULL};

@@ -99,7 +99,7 @@ void supports_close(void) {
     for (int k = 0; k < KEPT_MAX; k++) stop_kept(k);
 }
 
-/* Without options a GPU is thought of (cli/processes.c): whichever module there is answers for it. */
+/* Without options a GPU is thought of (cli/builds.c): whichever module there is answers for it. */
 static ModuleKind kind_of(const Session *session) {
     if (!session->emulated) return MODULE_NATIVE;
     return session->options && session->options->emulator == EMULATOR_RACE ? MODULE_RACE : MODULE_ASAN;

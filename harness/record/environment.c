@@ -164,10 +164,7 @@ json_t *environment_json(int argc, char **argv, int device, const json_t *gpu_fa
     add_date_and_run(environment);
     add_program(environment);
     add_arguments(environment, argc, argv);
-    json_t *cpu = facts_cpu();
-    json_object_set_new(cpu, "cpus", facts_cpus());
-    json_object_set_new(cpu, "cpu_quota", facts_cpu_quota());
-    json_object_set_new(environment, "cpu", cpu);
+    json_object_set_new(environment, "cpu", facts_cpu());
     json_object_set_new(environment, "others_running", facts_others_running());
     json_t *gpu = facts_gpu(device, gpu_facts, why, sizeof why);
     json_object_set_new(environment, "gpu", gpu);

@@ -1,5 +1,6 @@
 #include "record/identity.h"
 
+#include "base/output.h"
 #include "base/places.h"
 #include "base/text.h"
 
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATH_TEXT = 1024 };
@@ -54,15 +54,6 @@ uint64_t identity_hash(const unsigned char key[IDENTITY_KEY_BYTES], const void *
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* Makes the folders of a path, but not its last part. */
-static void make_folders(char *path) {
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-}
-
 static bool key_path(char path[PATH_TEXT]) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     int length = PATH_TEXT;
@@ -84,7 +75,8 @@ static bool read_key(const char *path, unsigned char key[IDENTITY_KEY_BYTES]) {
 static void make_key(char *path) {
     unsigned char key[IDENTITY_KEY_BYTES];
     char draft[PATH_TEXT + 16];
-    make_folders(path);
+    snprintf(draft, sizeof draft, "%.*s", (int)(strrchr(path, '/') - path), path);
+    (void)output_make_folder(draft, 0700);
     snprintf(draft, sizeof draft, "%s-%d", path, (int)getpid());
     const int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0) return;

@@ -88,9 +88,10 @@ json_t *facts_cpu(void) {
     char model[256];
     const bool named = line_value("/proc/cpuinfo", "model name", ':', model, sizeof model);
     const long long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return json_pack("{s:o, s:o, s:I, s:o, s:o}", "model", named ? json_string(model) : json_null(), "cores", core_count(),
-                     "threads", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "llc_bytes", last_level_cache(), "memory_bytes",
-                     pages > 0 ? json_integer(pages * page) : json_null());
+    return json_pack("{s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "model", named ? json_string(model) : json_null(), "cores",
+                     core_count(), "threads", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "llc_bytes", last_level_cache(),
+                     "memory_bytes", pages > 0 ? json_integer(pages * page) : json_null(), "cpus", facts_cpus(), "cpu_quota",
+                     facts_cpu_quota());
 }
 
 json_t *facts_others_running(void) {

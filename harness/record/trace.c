@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RANGES_ROW = 0, TITLE_MAX = 64 }; /* ranges above the streams, whose numbers begin at 1 */
+enum { RANGES_ROW = 0 }; /* ranges above the streams, whose numbers begin at 1 */
 
 static json_t *name_row(const char *what, json_int_t process, json_int_t row, const char *name) {
     return json_pack("{s:s, s:s, s:I, s:I, s:{s:s}}", "ph", "M", "name", what, "pid", process, "tid", row, "args", "name", name);
@@ -35,33 +35,19 @@ static json_t *event_of(const json_t *event, json_int_t process) {
     return out;
 }
 
-static json_int_t processes_of(const json_t *all) {
-    json_int_t most = 0;
-    size_t i;
-    json_t *event;
-    json_array_foreach((json_t *)all, i, event) {
-        const json_int_t process = json_integer_value(json_object_get(event, "pid"));
-        if (process > most) most = process;
-    }
-    return most;
-}
-
 static void name_streams(json_t *all, json_int_t process, const json_t *events) {
-    json_int_t told[TITLE_MAX];
-    size_t count = 0, i;
-    json_t *event;
+    json_t *named = json_object(), *event;
+    size_t i;
     json_array_foreach((json_t *)events, i, event) {
         const char *kind = json_string_value(json_object_get(event, "kind"));
         const json_int_t stream = json_integer_value(json_object_get(event, "stream"));
-        size_t known = 0;
-        if (!kind || strcmp(kind, "range") == 0) continue;
-        while (known < count && told[known] != stream) known++;
-        if (known < count || count == TITLE_MAX) continue;
         char name[64];
         snprintf(name, sizeof name, "stream %lld", (long long)stream);
+        if (!kind || strcmp(kind, "range") == 0 || json_object_get(named, name)) continue;
+        json_object_set_new(named, name, json_true());
         json_array_append_new(all, name_row("thread_name", process, stream, name));
-        told[count++] = stream;
     }
+    json_decref(named);
 }
 
 static const char HEAD[] = "{\n \"traceEvents\"";
@@ -110,8 +96,8 @@ Status trace_append(const char *path, const char *title, const json_t *events) {
         trace = json_pack("{s:[], s:s}", "traceEvents", "displayTimeUnit", "ns");
     }
     json_t *all = json_object_get(trace, "traceEvents"), *event;
-    const json_int_t process = processes_of(all) + 1;
-    size_t i;
+    size_t i = json_array_size(all);
+    const json_int_t process = json_integer_value(json_object_get(json_array_get(all, i - 1), "pid")) + 1; /* the last one's + 1 */
     json_array_append_new(all, name_row("process_name", process, RANGES_ROW, title));
     json_array_append_new(all, name_row("thread_name", process, RANGES_ROW, "ranges (host)"));
     name_streams(all, process, events);

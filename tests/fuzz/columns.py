@@ -126,20 +126,12 @@ def check_columns(folder, dtype):
         validity.unlink()
 
 
-def parts_in(folder):
-    return {f"names.{part}": folder / f"names.{part}.npy" for part in ("offsets", "chars", "validity")}
-
-
-def words_of(folder):
-    return [word for name, path in parts_in(folder).items() for word in ("--part", f"{name}={path}")]
-
-
 def one(columns, folder, name, data, column, dtype):
     path = folder / name
     path.write_bytes(data)
     word = f"{path}:{column}" if column else str(path)
     try:
-        columns.read(parts_in(folder), dtype, {"names": word})
+        columns.read(folder, dtype, {"names": word})
     except columns.Wrong as error:
         assert str(path) in str(error) and "\n" not in str(error), (
             f"the message does not name the file in one line: {error}"
@@ -182,7 +174,7 @@ def write(columns, folder):
     one(columns, folder, "x.csv", b"name\nanna\n", "name", None)
     numpy.save(folder / "names.validity.npy", numpy.empty(0, "u1"))
     descriptor = os.open(folder / "out.arrow", os.O_WRONLY | os.O_CREAT)
-    assert columns.main(["write", *words_of(folder), f"names={descriptor}:{folder}/out.arrow"]) == 0, (
+    assert columns.main(["write", str(folder), f"names={descriptor}:{folder}/out.arrow"]) == 0, (
         "what was read cannot be written"
     )
     (folder / "names.validity.npy").unlink()
@@ -202,10 +194,10 @@ def reached():
         sys.setprofile(note)
         for file, data in seeds():
             one(columns, folder, file, data, "name", None)
-        columns.main(["read", *words_of(folder), "names=no.txt"])
-        columns.main(["read", *words_of(folder), "--dtype", "i64", f"names={folder}/x.csv"])
+        columns.main(["read", str(folder), "names=no.txt"])
+        columns.main(["read", str(folder), "--dtype", "i64", f"names={folder}/x.csv"])
         (folder / "good.csv").write_text("name\nanna\n")
-        columns.main(["read", *words_of(folder / "missing"), f"names={folder}/good.csv"])
+        columns.main(["read", str(folder / "missing"), f"names={folder}/good.csv"])
         write(columns, folder)
         sys.setprofile(None)
     tree = ast.parse(pathlib.Path(columns.__file__).read_text())
