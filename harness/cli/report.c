@@ -10,7 +10,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/python.h"
-#include "pipeline/claimfiles.h"
+#include "pipeline/run.h"
 #include "plan/build.h"
 #include "record/rowfile.h"
 
