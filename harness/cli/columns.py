@@ -191,7 +191,9 @@ def write(folder, columns):
 
     for name, told in columns.items():
         descriptor, path = told.split(":", 1)
-        offsets, chars, validity = (numpy.load(f"{folder}/{name}.{part}.npy") for part in ("offsets", "chars", "validity"))
+        offsets, chars, validity = (
+            numpy.load(f"{folder}/{name}.{part}.npy") for part in ("offsets", "chars", "validity")
+        )
         buffers = [
             pyarrow.py_buffer(validity) if validity.size else None,
             pyarrow.py_buffer(offsets),
