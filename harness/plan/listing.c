@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-static json_t *text_or_null(const char *text) {
-    return text ? json_string(text) : json_null();
-}
-
 static json_t *texts_json(const char *const *texts) {
     json_t *out = json_array();
     for (; texts && *texts; texts++) json_array_append_new(out, json_string(*texts));
@@ -32,15 +28,11 @@ static json_t *specs_json(const ParamSpec *specs) {
     json_t *out = json_array();
     for (const ParamSpec *spec = specs; spec && spec->name; spec++) {
         const bool number = spec->kind == PARAM_INT || spec->kind == PARAM_REAL;
-        json_t *item = json_object();
-        json_object_set_new(item, "name", json_string(spec->name));
-        json_object_set_new(item, "summary", text_or_null(spec->summary));
-        json_object_set_new(item, "kind", json_string(PARAM_KINDS[spec->kind]));
-        json_object_set_new(item, "default", default_json(spec));
-        json_object_set_new(item, "min", number ? number_json(spec->kind, spec->min) : json_null());
-        json_object_set_new(item, "max", number ? number_json(spec->kind, spec->max) : json_null());
-        json_object_set_new(item, "choices", spec->kind == PARAM_CHOICE ? texts_json(spec->choices) : json_null());
-        json_array_append_new(out, item);
+        json_array_append_new(out, json_pack("{s:s, s:s?, s:s, s:o, s:o, s:o, s:o}", "name", spec->name, "summary", spec->summary,
+                                             "kind", PARAM_KINDS[spec->kind], "default", default_json(spec), "min",
+                                             number ? number_json(spec->kind, spec->min) : json_null(), "max",
+                                             number ? number_json(spec->kind, spec->max) : json_null(), "choices",
+                                             spec->kind == PARAM_CHOICE ? texts_json(spec->choices) : json_null()));
     }
     return out;
 }
@@ -51,17 +43,11 @@ json_t *list_variants_json(void) {
     const VariantEntry *all = registry_variants(&count);
     for (int i = 0; i < count; i++) {
         const VariantEntry *entry = &all[i];
-        json_t *item = json_object();
-        json_object_set_new(item, "id", json_string(entry->id));
-        json_object_set_new(item, "op", json_string(entry->op));
-        json_object_set_new(item, "backend", json_string(backend_name(entry->backend)));
-        json_object_set_new(item, "summary", text_or_null(entry->variant->summary));
-        json_object_set_new(item, "origin", text_or_null(entry->variant->origin));
-        json_object_set_new(item, "tunables", specs_json(entry->variant->tunables));
-        json_object_set_new(item, "bound", text_or_null(entry->variant->bound));
-        json_object_set_new(item, "framework", text_or_null(entry->framework));
-        json_object_set_new(item, "path", json_string(entry->path));
-        json_array_append_new(out, item);
+        const VariantFacts *facts = entry->variant;
+        json_array_append_new(out, json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:o, s:s?, s:s?, s:s}", "id", entry->id, "op", entry->op,
+                                             "backend", backend_name(entry->backend), "summary", facts->summary, "origin",
+                                             facts->origin, "tunables", specs_json(facts->tunables), "bound", facts->bound,
+                                             "framework", entry->framework, "path", entry->path));
     }
     return out;
 }
@@ -109,18 +95,13 @@ json_t *list_ops_json(void) {
     const Op *const *ops = registry_ops(&count);
     for (int i = 0; i < count; i++) {
         const Op *op = ops[i];
-        json_t *item = json_object(), *bounds = json_array();
+        json_t *bounds = json_array(), *dtypes = json_array();
         for (const Bound *bound = op->bounds; bound && bound->name; bound++)
             json_array_append_new(bounds, json_pack("{s:s, s:s}", "name", bound->name, "formula", bound->formula));
-        json_object_set_new(item, "name", json_string(op->name));
-        json_object_set_new(item, "summary", text_or_null(op->summary));
-        json_object_set_new(item, "params", specs_json(op->params));
-        json_t *dtypes = json_array();
         for (const DType *dtype = case_dtypes(op); *dtype != DTYPE_COUNT; dtype++)
             json_array_append_new(dtypes, json_string(dtype_name(*dtype)));
-        json_object_set_new(item, "dtypes", dtypes);
-        json_object_set_new(item, "families", texts_json(op->families));
-        json_object_set_new(item, "bounds", bounds);
+        json_t *item = json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o}", "name", op->name, "summary", op->summary, "params",
+                                 specs_json(op->params), "dtypes", dtypes, "families", texts_json(op->families), "bounds", bounds);
         add_arrays(op, item);
         json_array_append_new(out, item);
     }
@@ -128,7 +109,7 @@ json_t *list_ops_json(void) {
 }
 
 static json_t *scenario_json(const Plan *plan, const ScenarioInfo *info) {
-    json_t *out = json_object(), *ops = json_array();
+    json_t *ops = json_array();
     int cases = 0, rows = 0, claims = 0;
     for (int i = 0; i < plan->item_count; i++) {
         if (strcmp(plan->items[i].scenario, info->name) != 0) continue;
@@ -137,15 +118,8 @@ static json_t *scenario_json(const Plan *plan, const ScenarioInfo *info) {
         rows += plan->items[i].variant_count;
     }
     for (int i = 0; i < plan->claim_count; i++) claims += strcmp(plan->claims[i].scenario, info->name) == 0;
-    json_object_set_new(out, "name", json_string(info->name));
-    json_object_set_new(out, "path", json_string(info->path));
-    json_object_set_new(out, "title", json_string(info->title));
-    json_object_set_new(out, "about", text_or_null(info->about));
-    json_object_set_new(out, "ops", ops);
-    json_object_set_new(out, "cases", json_integer(cases));
-    json_object_set_new(out, "rows", json_integer(rows));
-    json_object_set_new(out, "claims", json_integer(claims));
-    return out;
+    return json_pack("{s:s, s:s, s:s, s:s?, s:o, s:i, s:i, s:i}", "name", info->name, "path", info->path, "title", info->title,
+                     "about", info->about, "ops", ops, "cases", cases, "rows", rows, "claims", claims);
 }
 
 Status list_scenarios_json(const char *dir, json_t **out) {
