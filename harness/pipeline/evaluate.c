@@ -110,11 +110,11 @@ static Status make_instance(Session *s) {
 static Status start_worker(Session *s) {
     PrepareReply prepared;
     const double timeout = timeout_for(s);
-    Status status = s->host->child ? STATUS_OK : session_start(s, timeout, &s->host->child);
-    if (!s->host->child && status != STATUS_UNSUPPORTED) return status;
+    Status status = s->worker->child ? STATUS_OK : session_start(s, timeout, &s->worker->child);
+    if (!s->worker->child && status != STATUS_UNSUPPORTED) return status;
     if (status == STATUS_OK) {
         s->opened = true;
-        status = session_open(s, s->host->child, timeout, &prepared);
+        status = session_open(s, s->worker->child, timeout, &prepared);
     }
     if (status == STATUS_OK) {
         s->row->prepare_seconds = prepared.seconds;
@@ -131,7 +131,7 @@ static Status verify_once(Session *s, DataSet set, bool *undecided) {
     RunReply ran;
     *undecided = false;
     instance_poison(s->instance);
-    const Status status = session_run(s, set, s->host->child, timeout_for(s), &ran);
+    const Status status = session_run(s, set, s->worker->child, timeout_for(s), &ran);
     if (status != STATUS_OK) {
         decide_by_status(s, status);
         return STATUS_OK;
@@ -154,7 +154,7 @@ static Status verify(Session *s, DataSet set) {
 
 /* The first call of the process, if it was this case's. */
 static void add_first(Session *s) {
-    const bool first = s->host->served == 0;
+    const bool first = s->worker->served == 0;
     timing_single(&s->row->timing[MODE_FIRST], first ? s->first_seconds : NAN,
                   first ? "steady clock" : "not a first call: its worker had served another case");
 }
@@ -171,7 +171,7 @@ static Status take_times(Session *s) {
     const double timeout =
         SAMPLING_SECONDS + timeout_for(s) + MODE_COUNT * 4 * options->seconds_per_mode + calls * s->first_seconds;
     /* A limit is for the variant, not for what empties the caches and the second inputs. */
-    child_allow(s->host->child, cache_sweep_bytes() + SAMPLING_BYTES + instance_input_bytes(s->instance, DATA_FIRST));
+    child_allow(s->worker->child, cache_sweep_bytes() + SAMPLING_BYTES + instance_input_bytes(s->instance, DATA_FIRST));
     bool taken = false;
     const Status status = timed_take(s, timeout, &taken);
     if (status != STATUS_OK) decide_by_status(s, status);
@@ -191,7 +191,7 @@ static Status verify_again(Session *s) {
 /* ---- The end of the case: release(), and nothing of it is left in the worker. How the worker itself ends is known later. */
 static void end_case(Session *s) {
     const bool skipped = s->decided;
-    const Status status = session_end(s->host->child, timeout_for(s), &s->host->reusable);
+    const Status status = session_end(s->worker->child, timeout_for(s), &s->worker->reusable);
     if (status != STATUS_OK && !skipped) decide_by_status(s, status_prefix(status, "at its end: "));
 }
 
@@ -218,8 +218,8 @@ static Status decide_by_harness(Status status, Row *row) {
     }
 }
 
-Status evaluate(Session *s, Host *host) {
-    s->host = host;
+Status evaluate(Session *s, VariantWorker *worker) {
+    s->worker = worker;
     s->bound = 0, s->first_seconds = 0;
     s->refused = s->decided = s->opened = s->pending = false;
     Status status = refuse(s);
@@ -230,8 +230,8 @@ Status evaluate(Session *s, Host *host) {
     if (goes_on(s, status)) status = verify_again(s); /* on data that the variant has not seen */
     const bool good = goes_on(s, status), skipped = s->decided && s->row->verdict == VERDICT_SKIP;
     if (s->opened && status == STATUS_OK && (good || skipped)) end_case(s);
-    host->served += s->opened;
-    host->reusable = host->reusable && s->opened && status == STATUS_OK && (good || skipped);
+    worker->served += s->opened;
+    worker->reusable = worker->reusable && s->opened && status == STATUS_OK && (good || skipped);
     if (status == STATUS_OK && !s->refused && !good) counts_take(s, &(Counter){0}); /* why it has no counts */
     status = decide_by_harness(status, s->row);
     s->pending = goes_on(s, status) && good;

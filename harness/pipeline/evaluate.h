@@ -8,7 +8,7 @@
 /* Fills the row's bound, errors, timing, ..., and its verdict and reason unless it is pending. Whatever the variant does becomes
  * its row; a Status other than STATUS_OK means that rungs itself cannot go on. *instance is created where it is empty ({0}) and
  * needed; the next variants of the case get it again. */
-Status evaluate(Session *s, Host *host);
+Status evaluate(Session *s, VariantWorker *worker);
 
 /* A row with everything that is known before its variant runs. STATUS_INVALID if the case holds text that is not UTF-8. row_free()
  * it. */

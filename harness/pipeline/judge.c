@@ -215,13 +215,13 @@ static Status add_checked(const Session *s, const Checks *drawn, const Checks *s
 static Status converse(Session *s, double timeout, const json_t *command, Checks *seen, bool *taken) {
     json_t *go_on = json_pack("{s:s}", KEY_DO, DO_CONTINUE), *reply = NULL;
     instance_poison(s->instance);
-    Status status = child_ask(s->host->child, command, timeout, &reply);
+    Status status = child_ask(s->worker->child, command, timeout, &reply);
     for (CheckReply check; status == STATUS_OK && !s->decided && (check = reply_check(reply)).asked;) {
         status = judge(s, &check, reply, seen);
         json_decref(reply);
         reply = NULL;
         instance_poison(s->instance);
-        if (status == STATUS_OK && !s->decided) status = child_ask(s->host->child, go_on, timeout, &reply);
+        if (status == STATUS_OK && !s->decided) status = child_ask(s->worker->child, go_on, timeout, &reply);
     }
     *taken = status == STATUS_OK && !s->decided && reply_timing(reply, s->row->timing);
     json_decref(reply);

@@ -142,9 +142,9 @@ void later_close(Later *self);
  * come last of all. Items without a class: the plan's order. `make` gets all items of the plan, those of a turn together. */
 Status schedule_run(Run *run, Status (*make)(Run *run, const PlanItem *items, int count));
 
-/* ---- suite.c: the rows of a plan: scenario after scenario, in parts whose cases fit into memory together; in a part pass after
- * pass, in a pass variant after variant, each on all cases of the part. So references are computed once, and a pass is a process of
- * each variant. */
+/* ---- suite.c: the rows of a plan: scenario after scenario, in suites whose cases fit into memory together; in a suite pass after
+ * pass, in a pass variant after variant, each on all cases of the suite. So references are computed once, and a pass is a process
+ * of each variant. */
 
 /* Rows that the plan has on this machine. */
 size_t suites_rows(const Run *run);

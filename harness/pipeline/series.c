@@ -15,7 +15,7 @@ typedef struct Taking {
     PlanItem item; /* with the one mode */
     RunOptions options;
     Mode mode;
-    Host host;
+    VariantWorker worker;
     double *seconds; /* of all samples so far */
     size_t count;
 } Taking;
@@ -39,11 +39,12 @@ static void make_taking(Series *self, const PlanItem *item, const VariantChoice 
 }
 
 /* The end of the worker is part of what the variant did. */
-static void end_host(Taking *taking) {
-    const Status status =
-        taking->host.child && taking->session.pending ? child_end(taking->host.child, taking->options.timeout_seconds) : STATUS_OK;
-    child_stop(taking->host.child);
-    taking->host = (Host){0};
+static void end_worker(Taking *taking) {
+    const Status status = taking->worker.child && taking->session.pending
+                              ? child_end(taking->worker.child, taking->options.timeout_seconds)
+                              : STATUS_OK;
+    child_stop(taking->worker.child);
+    taking->worker = (VariantWorker){0};
     if (status == STATUS_OK) return;
     taking->session.pending = false;
     row_decide(taking->session.row, VERDICT_ERROR, status_message());
@@ -66,7 +67,7 @@ static Status add_samples(Taking *taking, const ModeTiming *timed) {
 static Status evaluate_some(Taking *taking, size_t samples) {
     taking->options.min_samples = taking->options.max_samples = samples;
     TRY(begin_row(taking));
-    TRY(evaluate(&taking->session, &taking->host));
+    TRY(evaluate(&taking->session, &taking->worker));
     return taking->session.pending ? add_samples(taking, &taking->session.row->timing[taking->mode]) : STATUS_OK;
 }
 
@@ -85,7 +86,7 @@ static Status take_all(Taking *taking, size_t samples) {
         const size_t missing = samples - taking->count, before = taking->count;
         TRY(evaluate_some(taking, missing < AT_ONCE_MOST ? missing : AT_ONCE_MOST));
         more = taking->session.pending && taking->count > before && taking->count < samples;
-        if (!more || !taking->host.reusable) end_host(taking);
+        if (!more || !taking->worker.reusable) end_worker(taking);
         more = more && taking->session.pending;
     }
     return STATUS_OK;
@@ -110,7 +111,7 @@ Status series_take(Series *self, const PlanItem *item, const VariantChoice *choi
     Taking taking;
     make_taking(self, item, choice, mode, row, &taking);
     Status status = take_all(&taking, samples);
-    child_stop(taking.host.child);
+    child_stop(taking.worker.child);
     if (status == STATUS_OK) finish(&taking);
     free(taking.seconds);
     if (status != STATUS_OK) row_free(row);

@@ -9,11 +9,11 @@
 #include "record/replies.h"
 
 /* The worker of a variant, which may serve several cases, one after the other. {0}: none runs. */
-typedef struct Host {
+typedef struct VariantWorker {
     Child *child;
     size_t served; /* cases that were opened in it */
     bool reusable; /* the last case went well and left nothing: another may follow. Otherwise the worker must be ended */
-} Host;
+} VariantWorker;
 
 typedef struct Session {
     const VariantChoice *choice;
@@ -27,7 +27,7 @@ typedef struct Session {
     Instance *instance;        /* of the case; created when it is needed. The other variants of the case have it too */
     Row *row;                  /* NULL: it is left out */
     /* What evaluate() makes of it. */
-    Host *host;
+    VariantWorker *worker;
     int bound;            /* index into the op's bounds */
     double first_seconds; /* the first call, by the worker's clock */
     bool refused;         /* skipped by what is known of the variant and the machine alone */

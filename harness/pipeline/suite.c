@@ -18,7 +18,7 @@ typedef struct Batch {
     Run *run;
     Session *rows;
     bool shared;
-    Host host;
+    VariantWorker worker;
     int first, next; /* rows of the present worker: [first, next); those that were left out have no `row` */
     double since;    /* when it started */
     Counter counter; /* of the variant's rows */
@@ -94,13 +94,13 @@ static Status begin(Batch *batch, Session *row) {
     return STATUS_OK;
 }
 
-static Status evaluate_row(Batch *batch, Host *host, Session *row) {
+static Status evaluate_row(Batch *batch, VariantWorker *worker, Session *row) {
     Run *run = batch->run;
     const double begin = clock_seconds();
     if (run->executed == 0) run->first_row = begin;
     run_tell(run, run->options->begin, row->index, &(RunEvent){.row = row->row});
     TRY(interrupt_check());
-    TRY(evaluate(row, host));
+    TRY(evaluate(row, worker));
     TRY(interrupt_check()); /* what became of the row is the interruption's doing */
     row->seconds += clock_seconds() - begin;
     return STATUS_OK;
@@ -128,26 +128,26 @@ static Status write_row(Batch *batch, Session *row, bool shared) {
 /* ---- Workers. */
 
 /* Its last reply, exit handlers, exit code, processes that it leaves. The row pays for the wait. */
-static Status end_host(const Batch *batch, Host *host, Session *last) {
+static Status end_worker(const Batch *batch, VariantWorker *worker, Session *last) {
     const double begin = clock_seconds();
-    const Status status = child_end(host->child, batch->run->options->timeout_seconds);
-    child_stop(host->child);
-    *host = (Host){0};
+    const Status status = child_end(worker->child, batch->run->options->timeout_seconds);
+    child_stop(worker->child);
+    *worker = (VariantWorker){0};
     last->seconds += clock_seconds() - begin;
     return status;
 }
 
 /* In a worker of its own. */
 static Status repeat(Batch *batch, Session *row) {
-    Host host = {0};
+    VariantWorker worker = {0};
     TRY(begin_row(batch, row));
-    const Status status = evaluate_row(batch, &host, row);
-    if (status == STATUS_OK && row->pending && end_host(batch, &host, row) != STATUS_OK) {
+    const Status status = evaluate_row(batch, &worker, row);
+    if (status == STATUS_OK && row->pending && end_worker(batch, &worker, row) != STATUS_OK) {
         TRY(interrupt_check());
         row->pending = false;
         row_decide(row->row, VERDICT_ERROR, status_message());
     }
-    child_stop(host.child);
+    child_stop(worker.child);
     TRY(status);
     return write_row(batch, row, false);
 }
@@ -172,16 +172,16 @@ static Status write_rows(Batch *batch, bool ended_well) {
 }
 
 /* Ends the present worker, if there is one. */
-static Status close_host(Batch *batch) {
+static Status close_worker(Batch *batch) {
     if (batch->first == batch->next) return STATUS_OK;
     Session *last = &batch->rows[batch->next - 1];
     const bool broke = last->row && last->opened && last->row->verdict == VERDICT_ERROR;
-    const size_t served = batch->host.served;
-    const bool runs = batch->host.child && !broke;
-    const Status status = runs ? end_host(batch, &batch->host, last) : STATUS_OK;
+    const size_t served = batch->worker.served;
+    const bool runs = batch->worker.child && !broke;
+    const Status status = runs ? end_worker(batch, &batch->worker, last) : STATUS_OK;
     TRY(interrupt_check());
-    child_stop(batch->host.child); /* what broke is not asked how it ends */
-    batch->host = (Host){0};
+    child_stop(batch->worker.child); /* what broke is not asked how it ends */
+    batch->worker = (VariantWorker){0};
     if (status != STATUS_OK && served == 1 && last->pending) {
         last->pending = false;
         row_decide(last->row, VERDICT_ERROR, status_message());
@@ -190,15 +190,16 @@ static Status close_host(Batch *batch) {
 }
 
 static Status serve(Batch *batch, Session *row) {
-    if (row->item->first_call && batch->host.served > 0) TRY(close_host(batch)); /* a worker has one */
+    if (row->item->first_call && batch->worker.served > 0) TRY(close_worker(batch)); /* a worker has one */
     TRY(begin(batch, row));
     batch->next++;
     if (!row->row) return STATUS_OK;
-    if (!batch->host.child) batch->since = clock_seconds();
-    TRY(evaluate_row(batch, &batch->host, row));
+    if (!batch->worker.child) batch->since = clock_seconds();
+    TRY(evaluate_row(batch, &batch->worker, row));
     batch->run->executed++;
-    const bool goes_on = batch->shared && (!row->opened || batch->host.reusable) && clock_seconds() < batch->since + SERVE_SECONDS;
-    return goes_on ? STATUS_OK : close_host(batch);
+    const bool goes_on =
+        batch->shared && (!row->opened || batch->worker.reusable) && clock_seconds() < batch->since + SERVE_SECONDS;
+    return goes_on ? STATUS_OK : close_worker(batch);
 }
 
 /* Makes and writes the rows, in their order within each worker. A worker serves one case after the other for 20 s, until a case
@@ -211,8 +212,8 @@ static Status batch_run(Run *run, Session *rows, int count) {
     if (run->options->shared_workers) batch.counter.known = &run->done;
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) status = serve(&batch, &rows[i]);
-    if (status == STATUS_OK) status = close_host(&batch);
-    child_stop(batch.host.child);
+    if (status == STATUS_OK) status = close_worker(&batch);
+    child_stop(batch.worker.child);
     child_stop(batch.counter.child);
     for (int i = 0; i < count; i++) drop_row(&rows[i]);
     return status;
@@ -220,17 +221,17 @@ static Status batch_run(Run *run, Session *rows, int count) {
 
 /* ---- Suites. */
 
-static const size_t MEMORY_SHARE = 3; /* a part takes at most the third of the host's memory that is free */
+static const size_t MEMORY_SHARE = 3; /* a suite takes at most the third of the host's memory that is free */
 static const int FILES_MOST = 256;    /* that it has open: descriptors are often limited to 1024 */
 
 /* Consecutive items of one scenario and op, in memory together. */
-typedef struct Part {
+typedef struct Suite {
     const PlanItem *items;
     int count;
     int *first;          /* for each item the first one of its case */
     Instance *instances; /* of those, created when a row needs them */
     bool emulated;
-} Part;
+} Suite;
 
 static int passes_of(const PlanItem *item, bool emulated) {
     return emulated || item->processes < 1 ? 1 : item->processes;
@@ -258,7 +259,7 @@ static int first_of_case(const PlanItem *items, int index, bool emulated) {
     return first;
 }
 
-/* How many items from the first on make a part: one at least. */
+/* How many items from the first on make a suite: one at least. */
 static int fitting(const PlanItem *items, int count, bool emulated) {
     const size_t available = hostmemory_available_bytes(), most = available ? available / MEMORY_SHARE : SIZE_MAX;
     size_t bytes = 0;
@@ -275,69 +276,62 @@ static int fitting(const PlanItem *items, int count, bool emulated) {
 }
 
 /* Was the variant an earlier item's, so that its rows are made? */
-static bool is_done(const Part *part, int before, const VariantChoice *choice) {
+static bool is_done(const Suite *suite, int before, const VariantChoice *choice) {
     for (int i = 0; i < before; i++)
-        if (plan_item_variant(&part->items[i], choice)) return true;
+        if (plan_item_variant(&suite->items[i], choice)) return true;
     return false;
 }
 
-static Status run_variant(Run *run, const Part *part, int pass, const VariantChoice *wanted) {
-    Session *rows = calloc((size_t)part->count, sizeof *rows);
+static Status run_variant(Run *run, const Suite *suite, int pass, const VariantChoice *wanted) {
+    Session *rows = calloc((size_t)suite->count, sizeof *rows);
     int count = 0;
     if (!rows) return status_fail(STATUS_MEMORY, "no memory for the rows of a suite");
-    for (int i = 0; i < part->count; i++) {
-        const PlanItem *item = &part->items[i];
+    for (int i = 0; i < suite->count; i++) {
+        const PlanItem *item = &suite->items[i];
         const VariantChoice *choice = plan_item_variant(item, wanted);
-        if (!choice || pass >= passes_of(item, part->emulated)) continue;
-        rows[count++] = session_of(run, item, choice, &part->instances[part->first[i]], part->emulated);
+        if (!choice || pass >= passes_of(item, suite->emulated)) continue;
+        rows[count++] = session_of(run, item, choice, &suite->instances[suite->first[i]], suite->emulated);
     }
     const Status status = batch_run(run, rows, count);
     free(rows);
     return status;
 }
 
-static Status run_part(Run *run, Part *part) {
+static Status run_suite(Run *run, Suite *suite) {
     int passes = 1;
-    part->instances = calloc((size_t)part->count, sizeof *part->instances);
-    part->first = calloc((size_t)part->count, sizeof *part->first);
-    Status status = part->instances && part->first ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for %d cases", part->count);
-    for (int i = 0; i < part->count && status == STATUS_OK; i++) {
-        part->first[i] = first_of_case(part->items, i, part->emulated);
-        if (passes_of(&part->items[i], part->emulated) > passes) passes = part->items[i].processes;
+    suite->instances = calloc((size_t)suite->count, sizeof *suite->instances);
+    suite->first = calloc((size_t)suite->count, sizeof *suite->first);
+    Status status =
+        suite->instances && suite->first ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for %d cases", suite->count);
+    for (int i = 0; i < suite->count && status == STATUS_OK; i++) {
+        suite->first[i] = first_of_case(suite->items, i, suite->emulated);
+        if (passes_of(&suite->items[i], suite->emulated) > passes) passes = suite->items[i].processes;
     }
     for (int pass = 0; pass < passes; pass++)
-        for (int i = 0; i < part->count; i++)
-            for (int v = 0; v < part->items[i].variant_count && status == STATUS_OK; v++) {
-                const VariantChoice *choice = &part->items[i].variants[v];
-                if (emulates(run, choice) == part->emulated && !is_done(part, i, choice))
-                    status = run_variant(run, part, pass, choice);
+        for (int i = 0; i < suite->count; i++)
+            for (int v = 0; v < suite->items[i].variant_count && status == STATUS_OK; v++) {
+                const VariantChoice *choice = &suite->items[i].variants[v];
+                if (emulates(run, choice) == suite->emulated && !is_done(suite, i, choice))
+                    status = run_variant(run, suite, pass, choice);
             }
-    for (int i = 0; i < part->count && part->instances; i++)
-        if (part->instances[i].op) instance_destroy(&part->instances[i]);
-    free(part->instances);
-    free(part->first);
+    for (int i = 0; i < suite->count && suite->instances; i++)
+        if (suite->instances[i].op) instance_destroy(&suite->instances[i]);
+    free(suite->instances);
+    free(suite->first);
     return status;
 }
 
-/* Has the part a row that is emulated, or one that is not? */
-static bool has_emulated(const Run *run, const Part *part, bool emulated) {
-    for (const PlanItem *item = part->items; item < part->items + part->count; item++)
-        for (int v = 0; v < item->variant_count; v++)
-            if (emulates(run, &item->variants[v]) == emulated) return true;
-    return false;
-}
-
-/* Some items of the plan: one suite after the other, in parts that fit into memory. Without a GPU the CUDA variants run the
+/* Some items of the plan: one suite after the other. Without a GPU the CUDA variants run the
  * scenario's smaller case in the emulator; everything else runs the case itself. */
 static Status run_suites(Run *run, const PlanItem *items, int item_count) {
     for (int i = 0, count = 1; i < item_count; i += count, count = 1) {
         while (i + count < item_count && plan_same_suite(&items[i], &items[i + count])) count++;
         for (int emulated = 0; emulated < 2; emulated++)
             for (int done = 0; done < count;) {
-                Part part = {.items = &items[i + done], .emulated = emulated};
-                part.count = fitting(part.items, count - done, part.emulated);
-                if (has_emulated(run, &part, part.emulated)) TRY(run_part(run, &part));
-                done += part.count;
+                Suite suite = {.items = &items[i + done], .emulated = emulated};
+                suite.count = fitting(suite.items, count - done, suite.emulated);
+                TRY(run_suite(run, &suite));
+                done += suite.count;
             }
     }
     return STATUS_OK;
