@@ -43,7 +43,6 @@ const void *sanitizer_first_forbidden(const void *from, size_t bytes) {
 
 /* Called by the runtimes before they print and end the process: first say it in CUDA's words. */
 
-void __asan_on_error(void);
 void __asan_on_error(void) {
     if (!engine.launch) return;
     char what[ADDRESS_TEXT_MAX];
@@ -53,7 +52,6 @@ void __asan_on_error(void) {
                    address_describe(address, what));
 }
 
-void __ubsan_on_report(void);
 void __ubsan_on_report(void) {
     const char *kind = "", *message = "", *file = "";
     unsigned line = 0, column = 0;
@@ -64,12 +62,10 @@ void __ubsan_on_report(void) {
                    message, kind, file ? file : "?", line, column);
 }
 
-const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
     return "exitcode=86:detect_leaks=0:allow_user_segv_handler=1:detect_stack_use_after_return=0:print_legend=0";
 }
 
-const char *__ubsan_default_options(void);
 const char *__ubsan_default_options(void) {
     return "exitcode=86:halt_on_error=1:print_stacktrace=1";
 }

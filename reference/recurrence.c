@@ -28,7 +28,7 @@ static RecurrenceKind kind_scaled(RecurrenceKind kind, double factor) {
 RecurrenceStep recurrence_step(const RecurrenceLine *line, size_t position) {
     const size_t element = recurrence_element(line, position);
     const double x = vector_load(line->x, line->f32, element);
-    RecurrenceStep step = {.kind = line->skip_nan && isnan(x) ? KIND_FINITE : kind_of(x)};
+    RecurrenceStep step = {.kind = kind_of(x)};
     step.x = isfinite(x) ? x * line->scale : 0;
     const size_t edge = line->adjoint && position > 0 ? recurrence_element(line, position - 1) : element;
     step.cut = position == 0 || (line->reset && line->reset[edge]);

@@ -44,9 +44,8 @@ typedef struct RecurrenceLine {
     const unsigned char *reset; /* not 0: nothing is carried into the element; NULL: none */
     bool f32;                   /* x and factors are floats, else doubles */
     bool backward;
-    bool adjoint;  /* factor and reset of position p are those of the element at p - 1: the transposed recurrence */
-    bool skip_nan; /* a NaN in x counts as 0 */
-    bool wide;     /* products of factors, or values on the way, may leave the range of doubles: slowly */
+    bool adjoint; /* factor and reset of position p are those of the element at p - 1: the transposed recurrence */
+    bool wide;    /* products of factors, or values on the way, may leave the range of doubles: slowly */
     size_t n;
     Dd factor;
     double scale; /* x is taken times this power of two; results are in these units */

@@ -24,7 +24,7 @@ enum { CEILINGS_MAX = 12 };
 Status ceilings_cuda(void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count);
 Status ceilings_cpu(size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count);
 
-/* ceiling_pick.c: several ways to reach one ceiling; the best one is the ceiling. */
+/* ceilings_cpu.c: several ways to reach one ceiling; the best one is the ceiling. */
 typedef struct CeilingTrial {
     const char *method; /* static storage */
     MeasuredWork work;

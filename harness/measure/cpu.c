@@ -2,8 +2,8 @@
  * the thread that starts them, so pinning the caller to one core would run all of them there. Who wants pinning sets OMP_PLACES and
  * OMP_PROC_BIND, or starts the program under taskset or numactl; both reach the workers. */
 #include "base/memory.h"
-#include "measure/cache.h"
 #include "measure/measure.h"
+#include "measure/moves_cpu.h"
 #include "measure/sampling.h"
 
 #include <math.h>
@@ -26,18 +26,6 @@ static Status take(void *context, Sample *sample) {
     const double begin = measure_now();
     for (size_t i = 0; i < session->calls; i++) TRY(session->work->run(session->work->context));
     sample->seconds = (measure_now() - begin) / (double)session->calls;
-    return STATUS_OK;
-}
-
-/* Leaves the number of calls that fill a sample in session->calls and a sample of that size in *pilot. */
-static Status pilot_hot(const SamplingSource *source, CpuSession *session, Sample *pilot) {
-    TRY(sampling_pilot(source, pilot));
-    while (!session->work->after && pilot->seconds * (double)session->calls < SAMPLING_SECONDS_MIN && session->calls < CALLS_MAX) {
-        const double wanted = 1.2 * SAMPLING_SECONDS_MIN / fmax(pilot->seconds, 1e-10);
-        const size_t more = wanted < (double)CALLS_MAX ? (size_t)wanted : CALLS_MAX;
-        session->calls = more > session->calls ? more : session->calls + 1;
-        TRY(sampling_pilot(source, pilot));
-    }
     return STATUS_OK;
 }
 
@@ -67,7 +55,8 @@ Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimi
         cache_fill(sweep, session.sweep_words);
     }
     Sample pilot;
-    Status status = mode == MEASURE_COLD ? sampling_pilot(&source, &pilot) : pilot_hot(&source, &session, &pilot);
+    Status status = sampling_pilot(&source, &pilot);
+    if (status == STATUS_OK && mode == MEASURE_HOT) status = sampling_grow(&source, &session.calls, CALLS_MAX, &pilot);
     if (status == STATUS_OK) status = sampling_run(&source, limits, &pilot, out);
     out->calls_per_sample = session.calls;
     free(sweep);

@@ -1,6 +1,5 @@
 /* The least time to move bytes on a CPU. Loops of one thread up to all, cold and hot as measure_cpu() takes them. */
 #include "base/memory.h"
-#include "measure/cache.h"
 #include "measure/limit.h"
 #include "measure/moves_cpu.h"
 

@@ -59,6 +59,16 @@ Status sampling_pilot(const SamplingSource *source, Sample *sample) {
     return take(source, (SamplePlace){.pilot = true}, sample);
 }
 
+Status sampling_grow(const SamplingSource *source, size_t *calls, size_t most, Sample *pilot) {
+    while (!source->work->after && pilot->seconds * (double)*calls < SAMPLING_SECONDS_MIN && *calls < most) {
+        const double wanted = 1.2 * SAMPLING_SECONDS_MIN / fmax(pilot->seconds, source->on_gpu ? 1e-9 : 1e-10);
+        const size_t more = wanted < (double)most ? (size_t)wanted : most;
+        *calls = more > *calls ? more : *calls + 1;
+        TRY(sampling_pilot(source, pilot));
+    }
+    return STATUS_OK;
+}
+
 size_t sampling_least(const MeasureLimits *limits, double call_seconds) {
     enum { FEW = 3 };
     const size_t most = limits->min_samples ? limits->min_samples : 1, few = most < FEW ? most : FEW;

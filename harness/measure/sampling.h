@@ -36,6 +36,8 @@ typedef struct SamplingSource {
 
 /* Takes a pilot and its wall time. */
 Status sampling_pilot(const SamplingSource *source, Sample *sample);
+/* More pilots of more calls, until they fill a sample or are `most`; none more if after() has to put away what each call leaves. */
+Status sampling_grow(const SamplingSource *source, size_t *calls, size_t most, Sample *pilot);
 /* The work's before() for this sample, whose place it completes by the mode. */
 Status sampling_prepare(const SamplingSource *source, Sample *sample);
 /* Fills out->seconds, sm_mhz and count. `pilot` was taken from the same source; one whose call was long is kept as the first

@@ -4,7 +4,7 @@
 
 #include "base/foreign.h"
 #include "base/poison.h"
-#include "measure/cache.h"
+#include "measure/moves_cpu.h"
 #include "plan/case.h"
 #include "record/program.h"
 

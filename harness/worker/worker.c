@@ -98,7 +98,7 @@ static Status do_count(Worker *worker, const json_t *command, json_t *reply) {
         status = what && strcmp(what, WHAT_MEMORY) == 0
                      ? count_memory(worker, &counts)
                      : measure->count(what, worker->device, worker_call, after_call, worker, &counts);
-    /* Where outputs are allocated in the call, nothing can be watched while the given stream is held (measure/wrong_stream.cu). */
+    /* Where outputs are allocated in the call, nothing can be watched while the given stream is held (measure/gpu.cu). */
     const json_int_t elsewhere = json_integer_value(json_object_get(counts, KEY_ELSEWHERE));
     const bool allocates = worker->op && (worker->op->sized_by_data || worker->taken.allocations > 0);
     if (counts) (void)json_object_del(counts, KEY_ELSEWHERE);
