@@ -144,6 +144,16 @@ void fault_hung(const void *pc) {
              emulator_settings.watchdog_seconds, hint, text);
 }
 
+void describe_within(const unsigned char *at, const unsigned char *begin, size_t bytes, const char *what, char *text, size_t size) {
+    const unsigned char *end = begin + bytes;
+    if (at < begin)
+        snprintf(text, size, "%zu bytes before %s (%zu bytes)", (size_t)(begin - at), what, bytes);
+    else if (at >= end)
+        snprintf(text, size, "%zu bytes past the end of %s (%zu bytes)", (size_t)(at - end), what, bytes);
+    else
+        snprintf(text, size, "byte %zu of %s (%zu bytes)", (size_t)(at - begin), what, bytes);
+}
+
 /* To AddressSanitizer a variable's symbol covers its red zone too. */
 static size_t own_bytes(const unsigned char *begin, size_t bytes) {
     const unsigned char *red_zone = sanitizer_first_forbidden(begin, bytes);
@@ -153,7 +163,7 @@ static size_t own_bytes(const unsigned char *begin, size_t bytes) {
 /* The variable that holds the address, or else the nearest one below. */
 static bool describe_static(const unsigned char *address, char *text) {
     enum { NEAR = 4096 };
-    char name[384];
+    char name[384], what[420];
     size_t offset, bytes, distance = 0;
     if (!shared_is_static(address)) return false;
     while (distance < NEAR && !symbol_variable(address - distance, name, sizeof name, &offset, &bytes)) distance++;
@@ -163,11 +173,8 @@ static bool describe_static(const unsigned char *address, char *text) {
     }
     offset += distance;
     bytes = own_bytes(address - offset, bytes);
-    if (offset < bytes)
-        snprintf(text, ADDRESS_TEXT_MAX, "byte %zu of the __shared__ variable %s (%zu bytes)", offset, name, bytes);
-    else
-        snprintf(text, ADDRESS_TEXT_MAX, "%zu bytes past the end of the __shared__ variable %s (%zu bytes)", offset - bytes, name,
-                 bytes);
+    snprintf(what, sizeof what, "the __shared__ variable %s", name);
+    describe_within(address, address - offset, bytes, what, text, ADDRESS_TEXT_MAX);
     return true;
 }
 
@@ -179,15 +186,7 @@ static bool describe_dynamic(const unsigned char *address, char *text) {
         snprintf(text, ADDRESS_TEXT_MAX, "the dynamic shared memory of another block");
         return true;
     }
-    if (address < block->shared)
-        snprintf(text, ADDRESS_TEXT_MAX, "%zu bytes before the block's dynamic shared memory (%zu bytes)",
-                 (size_t)(block->shared - address), bytes);
-    else if (address < block->shared + bytes)
-        snprintf(text, ADDRESS_TEXT_MAX, "byte %zu of the block's dynamic shared memory (%zu bytes)",
-                 (size_t)(address - block->shared), bytes);
-    else
-        snprintf(text, ADDRESS_TEXT_MAX, "%zu bytes past the end of the block's dynamic shared memory (%zu bytes)",
-                 (size_t)(address - block->shared) - bytes, bytes);
+    describe_within(address, block->shared, bytes, "the block's dynamic shared memory", text, ADDRESS_TEXT_MAX);
     return true;
 }
 

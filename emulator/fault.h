@@ -26,6 +26,8 @@ const char *fault_site_text(EmulatorSite site, char *text, size_t size);
 /* What an address means to the author of a kernel: "byte 8 past the end of the block's dynamic shared memory (4096 bytes)". */
 enum { ADDRESS_TEXT_MAX = 640 };
 const char *address_describe(const void *address, char text[ADDRESS_TEXT_MAX]);
+/* Where an address lies by some bytes that have a name. */
+void describe_within(const unsigned char *at, const unsigned char *begin, size_t bytes, const char *what, char *text, size_t size);
 
 /* A place in the source as 32 bits, so that every remembered access can have one. */
 uint32_t place_of_code(const void *pc);

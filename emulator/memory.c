@@ -161,16 +161,13 @@ bool arena_describe(const void *address, char *text, size_t size) {
     if (!arena_contains(address)) return false;
     const Allocation *a = find(address);
     if (!a) return snprintf(text, size, "an address below all device memory"), true;
-    const unsigned char *begin = a->data + a->guard_below, *end = a->data + a->bytes - a->guard_above, *at = address;
-    const size_t bytes = (size_t)(end - begin), number = (size_t)(a - allocations) + 1;
-    if (!a->live)
-        snprintf(text, size, "device allocation %zu (%zu bytes), which has been released", number, bytes);
-    else if (at < begin)
-        snprintf(text, size, "%zu bytes before device array %zu (%zu bytes)", (size_t)(begin - at), number, bytes);
-    else if (at >= end)
-        snprintf(text, size, "%zu bytes past the end of device array %zu (%zu bytes)", (size_t)(at - end), number, bytes);
+    char what[64];
+    const size_t bytes = a->bytes - a->guard_below - a->guard_above, number = (size_t)(a - allocations) + 1;
+    snprintf(what, sizeof what, "device array %zu", number);
+    if (a->live)
+        describe_within(address, a->data + a->guard_below, bytes, what, text, size);
     else
-        snprintf(text, size, "byte %zu of device array %zu (%zu bytes)", (size_t)(at - begin), number, bytes);
+        snprintf(text, size, "device allocation %zu (%zu bytes), which has been released", number, bytes);
     return true;
 }
 

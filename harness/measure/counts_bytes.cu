@@ -202,25 +202,22 @@ static Status session_open(RangeSession *session, const Cupti *cupti) {
     return profiler_open(session);
 }
 
+/* A call that takes nothing but the profiler. */
+#define DEFINE_CALL(name, type, function)                                                                                          \
+    static Status name(RangeSession *session) {                                                                                    \
+        PARAMS(type, call);                                                                                                        \
+        call.pRangeProfilerObject = session->profiler;                                                                             \
+        TRY_CUPTI(session->cupti, function(&call));                                                                                \
+        return STATUS_OK;                                                                                                          \
+    }
+DEFINE_CALL(session_pop, CUpti_RangeProfiler_PopRange, cuptiRangeProfilerPopRange)
+DEFINE_CALL(session_start, CUpti_RangeProfiler_Start, cuptiRangeProfilerStart)
+
 static Status session_push(RangeSession *session, int range) {
     PARAMS(CUpti_RangeProfiler_PushRange, push);
     push.pRangeProfilerObject = session->profiler;
     push.pRangeName = RANGE_NAMES[range];
     TRY_CUPTI(session->cupti, cuptiRangeProfilerPushRange(&push));
-    return STATUS_OK;
-}
-
-static Status session_pop(RangeSession *session) {
-    PARAMS(CUpti_RangeProfiler_PopRange, pop);
-    pop.pRangeProfilerObject = session->profiler;
-    TRY_CUPTI(session->cupti, cuptiRangeProfilerPopRange(&pop));
-    return STATUS_OK;
-}
-
-static Status session_start(RangeSession *session) {
-    PARAMS(CUpti_RangeProfiler_Start, start);
-    start.pRangeProfilerObject = session->profiler;
-    TRY_CUPTI(session->cupti, cuptiRangeProfilerStart(&start));
     return STATUS_OK;
 }
 

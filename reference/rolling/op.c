@@ -1,6 +1,6 @@
 /* rolling - one aggregate of every window of a 1-D array: meaning, parameters, bounds, work. See docs/ops/rolling.md.
  *
- * The reference is in reference.c (fixed.c, windows.c), the tolerances in bounds.c (trials.c), agg=apply in apply.c. */
+ * The reference is in reference.c (fixed.c, windows.c), the tolerances in bounds.c, agg=apply in apply.c. */
 #include "reference/vector.h"
 #include "rolling.h"
 

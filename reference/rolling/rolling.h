@@ -63,7 +63,7 @@ typedef struct RollingSums {
 RollingSums rolling_sums_before(const RollingProblem *problem, size_t first);
 long double rolling_sums_variance(const RollingSums *self);
 
-/* trials.c: where rounding errors are not random, such as in sums of equal numbers or behind a number that swallows all others,
+/* bounds.c: where rounding errors are not random, such as in sums of equal numbers or behind a number that swallows all others,
  * they are measured. Plain algorithms run in the dtype over one window in every w / 2; an excess is their error in units of u times
  * what the bound multiplies. */
 typedef struct RollingTrials {
@@ -82,10 +82,6 @@ typedef struct RollingFacts {
     long double variance, square;
     double excess;
 } RollingFacts;
-
-/* bounds.c: are all sums that a bound's roundings are of those of integers that the dtype holds? Then a sum's error is 0, and
- * neither trials nor conditions are needed. */
-bool rolling_sums_are_exact(const RollingProblem *problem);
 
 /* bounds.c: which windows a bound's conditions are taken from, and the tolerance they give. */
 enum { ROLLING_CONDITIONS = 2, ROLLING_REACH = 64, ROLLING_EXCESS = 4 /* what an excess counts */ };

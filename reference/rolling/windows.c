@@ -100,41 +100,31 @@ static Part merge_numbers(Part left, Part right) {
     return (Part){.n = left.n + right.n, .b = left.b + right.b};
 }
 
-static inline double least(double left, double right) {
-    return right < left ? right : left;
-}
-
-static inline double most(double left, double right) {
-    return right > left ? right : left;
-}
-
-static void scan_min(const double *x, size_t count, bool back, WindowRow *out) {
-    double extreme = x[place(0, count, back)];
-    for (size_t k = 0; k < count; k++) {
-        const size_t at = place(k, count, back);
-        out->extreme[at] = extreme = least(extreme, x[at]);
+/* Minima and maxima; a NaN is none. */
+#define DEFINE_EXTREME(name, better, worst)                                                                                        \
+    static inline double pick_##name(double left, double right) {                                                                  \
+        return right better left ? right : left;                                                                                   \
+    }                                                                                                                              \
+    static void scan_##name(const double *x, size_t count, bool back, WindowRow *out) {                                            \
+        double extreme = x[place(0, count, back)];                                                                                 \
+        for (size_t k = 0; k < count; k++) {                                                                                       \
+            const size_t at = place(k, count, back);                                                                               \
+            out->extreme[at] = extreme = pick_##name(extreme, x[at]);                                                              \
+        }                                                                                                                          \
+    }                                                                                                                              \
+    static Part merge_##name(Part left, Part right) {                                                                              \
+        if (left.n == 0) return right;                                                                                             \
+        if (right.n == 0) return left;                                                                                             \
+        return (Part){.n = left.n + right.n, .a = right.a better left.a ? right.a : left.a};                                       \
+    }                                                                                                                              \
+    static void join_##name(const Run *run, WindowRow *out, size_t at) {                                                           \
+        const double between = run->between.n > 0 ? (double)run->between.a : worst;                                                \
+        const double *tail = run->tail->extreme + run->from, *head = run->head->extreme + run->to;                                 \
+        for (size_t j = 0; j < run->count; j++)                                                                                    \
+            out->extreme[at + j] = pick_##name(pick_##name(tail[j * run->from_step], between), head[j * run->to_step]);            \
     }
-}
-
-static void scan_max(const double *x, size_t count, bool back, WindowRow *out) {
-    double extreme = x[place(0, count, back)];
-    for (size_t k = 0; k < count; k++) {
-        const size_t at = place(k, count, back);
-        out->extreme[at] = extreme = most(extreme, x[at]);
-    }
-}
-
-static Part merge_min(Part left, Part right) {
-    if (left.n == 0) return right;
-    if (right.n == 0) return left;
-    return (Part){.n = left.n + right.n, .a = right.a < left.a ? right.a : left.a};
-}
-
-static Part merge_max(Part left, Part right) {
-    if (left.n == 0) return right;
-    if (right.n == 0) return left;
-    return (Part){.n = left.n + right.n, .a = right.a > left.a ? right.a : left.a};
-}
+DEFINE_EXTREME(min, <, INFINITY)
+DEFINE_EXTREME(max, >, -INFINITY)
 
 static void join_range(const Run *run, WindowRow *out, size_t at) {
     for (size_t j = 0; j < run->count; j++)
@@ -153,20 +143,6 @@ static void join_numbers(const Run *run, WindowRow *out, size_t at) {
     for (size_t j = 0; j < run->count; j++)
         out->number[at + j] =
             run->tail->number[run->from + j * run->from_step] + between + run->head->number[run->to + j * run->to_step];
-}
-
-static void join_min(const Run *run, WindowRow *out, size_t at) {
-    const double between = run->between.n > 0 ? (double)run->between.a : INFINITY;
-    const double *tail = run->tail->extreme + run->from, *head = run->head->extreme + run->to;
-    for (size_t j = 0; j < run->count; j++)
-        out->extreme[at + j] = least(least(tail[j * run->from_step], between), head[j * run->to_step]);
-}
-
-static void join_max(const Run *run, WindowRow *out, size_t at) {
-    const double between = run->between.n > 0 ? (double)run->between.a : -INFINITY;
-    const double *tail = run->tail->extreme + run->from, *head = run->head->extreme + run->to;
-    for (size_t j = 0; j < run->count; j++)
-        out->extreme[at + j] = most(most(tail[j * run->from_step], between), head[j * run->to_step]);
 }
 
 static const Kind KINDS[] = {
