@@ -1,33 +1,23 @@
-"""A test case of `rungs compare`: makes files of rows whose truth is known, and compares them."""
+"""Makes files of rows whose truth is known, and compares them."""
 
 import contextlib
 import io
 import json
-import pathlib
-import sys
-import tempfile
-import unittest
 
+import pytest
 from compare_rows import Machine
 from program import call
 
-try:
-    import scipy  # noqa: F401
-
-    from analysis.compare import __main__ as comparing
-    from analysis.compare import calibrate
-except ImportError as error:
-    print(error)
-    sys.exit(77)
+pytest.importorskip("scipy")
+from analysis.compare import __main__ as comparing  # noqa: E402
+from analysis.compare import calibrate  # noqa: E402
 
 WINDOWS = [{"window": 10 * k} for k in range(1, 9)]
 
 
-class CompareCase(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="rungs_compare_")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+class CompareCase:
+    def __init__(self, folder):
+        self.folder = folder
 
     def make(self, name, seed, runs=10, rows=WINDOWS, change=None, gpu=None, **machine):
         return Machine(seed, **machine).file(self.folder / f"{name}.jsonl", runs, rows, change, **(gpu or {}))
@@ -51,7 +41,7 @@ class CompareCase(unittest.TestCase):
         """The noise file that these rows make."""
         path = self.folder / f"{name}.json"
         returned, _, errors = self.start(calibrate.main, f"--rows={rows}", f"--out={path}", "--progress=2")
-        self.assertEqual(returned, code, errors)
+        assert returned == code, errors
         return path
 
     def compare(self, base, new, *words, code=0, program=False):
@@ -64,8 +54,8 @@ class CompareCase(unittest.TestCase):
         else:
             returned, self.output, errors = self.start(comparing.main, *words)
         if code is not None:
-            self.assertEqual(returned, code, self.output + errors)
-        self.assertNotIn("Traceback", errors)
+            assert returned == code, self.output + errors
+        assert "Traceback" not in errors
         return json.loads(told.read_text()) if told.exists() else errors
 
     def pair(self, new=None, base=None, **how):
@@ -74,7 +64,7 @@ class CompareCase(unittest.TestCase):
 
     def only(self, told, verdict):
         found = [c for c in told["comparisons"] if c["verdict"] == verdict]
-        self.assertEqual(len(found), 1, (verdict, told["counts"]))
+        assert len(found) == 1, (verdict, told["counts"])
         return found[0]
 
     @staticmethod

@@ -11,10 +11,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import textwrap
 
 import numpy as np
+import pytest
 
 from program import BUILD, SOURCE, call, expect, expect_error
 
@@ -30,31 +30,34 @@ def block(page, path, language):
     return found[1]
 
 
+FILES = {path: (SOURCE / "template" / path).read_text() for path in ("reference/axpy.c", "impls/axpy/cpu_loop.c")}
+
+
+def test_the_page_copies_files_that_are_short():
+    assert all(f"template/{path}" in PAGE.read_text() for path in FILES)
+    assert sum(text.count("\n") for text in FILES.values()) <= LINES_MAX
+
+
 def write_tree(tree):
-    files = {path: (SOURCE / "template" / path).read_text() for path in ("reference/axpy.c", "impls/axpy/cpu_loop.c")}
-    expect(all(f"template/{path}" in PAGE.read_text() for path in files), "the page copies them")
-    lines = sum(text.count("\n") for text in files.values())
-    expect(lines <= LINES_MAX, f"the op and its first variant are {lines} lines")
+    files = dict(FILES)
     files["impls/double/cpu_openmp.c"] = block("README.md", "impls/double/cpu_openmp.c", "c")
     for path, text in {**files, **{path: (SOURCE / path).read_text() for path in NEIGHBOURS}}.items():
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         (tree / path).write_text(text)
-    for path in ("reference/axpy.c", "impls/axpy/cpu_loop.c"):
-        laid_out(tree / path)
 
 
-def laid_out(path):
+@pytest.mark.parametrize("path", FILES)
+def test_files_of_the_page_are_laid_out_as_the_tree(path):
     """As test_format.sh wants it; where clang-format 14 is not, it skips too."""
     formatter = next((name for name in ("clang-format-14", "clang-format") if shutil.which(name)), None)
     if (
         not formatter
         or "version 14." not in subprocess.run([formatter, "--version"], capture_output=True, text=True).stdout
     ):
-        return
-    told = subprocess.run(
-        [formatter, f"-style=file:{SOURCE}/.clang-format", "--dry-run", "-Werror", path], capture_output=True, text=True
-    )
-    expect(told.returncode == 0, f"{path.name} of the page is laid out as the tree", told)
+        pytest.skip("clang-format 14 is not installed")
+    words = [formatter, f"-style=file:{SOURCE}/.clang-format", "--dry-run", "-Werror", SOURCE / "template" / path]
+    told = subprocess.run(words, capture_output=True, text=True)
+    expect(told.returncode == 0, f"{path} is laid out as the tree", told)
 
 
 def ninja_command(target):
@@ -109,17 +112,36 @@ class Builder:
         return self.tree / "rungs"
 
 
-def commands(folder, program):
+@pytest.fixture(scope="module")
+def tree(shared_folder):
+    tree = shared_folder / "tree"
+    write_tree(tree)
+    (shared_folder / "examples").symlink_to(SOURCE / "examples")
+    return tree
+
+
+@pytest.fixture(scope="module")
+def program(tree):
+    return Builder(tree).program()
+
+
+@pytest.fixture
+def workplace(program):
+    """Where the commands of the page are called."""
+    return program.parent.parent
+
+
+def test_commands_of_the_page(workplace, program):
     """The page's own, of which `run` gets a file for its rows and takes few samples."""
     told = [shlex.split(line)[1:] for line in re.findall(r"^    (\./rungs .*)$", PAGE.read_text(), re.MULTILINE)]
     expect([words[0] for words in told] == ["list", "run", "exec"], "the page lists, runs and executes axpy")
-    quick = ["--quick", "--no-ceilings", "--no-counts", "--out", folder / "rows.jsonl"]
+    quick = ["--quick", "--no-ceilings", "--no-counts", "--out", workplace / "rows.jsonl"]
     for words in told:
-        done = call(*words, *(quick if words[0] == "run" else []), program=program, cwd=folder)
+        done = call(*words, *(quick if words[0] == "run" else []), program=program, cwd=workplace)
         expect(done.returncode == 0 and "axpy" in done.stdout + " ".join(words), f"rungs {' '.join(words)}", done)
-    data = folder / "examples/data"
+    data = workplace / "examples/data"
     np.testing.assert_allclose(
-        np.load(folder / "z.npy"), 0.5 * np.load(data / "x.npy") + np.load(data / "y.npy"), rtol=1e-15
+        np.load(workplace / "z.npy"), 0.5 * np.load(data / "x.npy") + np.load(data / "y.npy"), rtol=1e-15
     )
 
 
@@ -141,9 +163,14 @@ def verified(folder, program):
     )
 
 
-def errors(folder, program):
+def test_every_family_size_and_dtype_is_within_its_bound(workplace, program):
+    expect((done := verified(workplace, program)).returncode == 0, "axpy is right", done)
+
+
+def test_what_is_wrong_is_told(workplace, program):
+    folder = workplace
     np.save(folder / "short.npy", np.zeros(5))
-    words = ["exec", "axpy/cpu_loop", "--in", "x=examples/data/x.npy", "--out", f"z={folder}/never.npy"]
+    words = ["exec", "axpy/cpu_loop", "--in", "x=examples/data/x.npy", "--out", "z=never.npy"]
     expect_error(call(*words, program=program, cwd=folder), 2, "input 'y' is missing")
     expect_error(
         call(*words, "--in", "y=short.npy", program=program, cwd=folder),
@@ -154,54 +181,29 @@ def errors(folder, program):
     expect(not (folder / "never.npy").exists(), "a refused call writes nothing")
 
 
-def library():
+def test_the_library_variant():
     """The five functions of a library variant, as the worker calls them."""
     names = {}
     exec((SOURCE / "template/impls/axpy/peer_numpy.py").read_text(), names)
     case = {"dtype": "f64", "params": {"a": "0.5"}}
     inputs, out = {"x": np.arange(5.0), "y": np.ones(5)}, {"z": np.zeros(5)}
-    expect(names["supports"](case, {}) is None, "the library variant supports every case")
+    assert names["supports"](case, {}) is None, "it supports every case"
     state = names["prepare"](case, {}, inputs)
     names["load"](state, inputs)
     names["fetch"](state, names["run"](state), out)
-    expect((out["z"] == 0.5 * inputs["x"] + 1).all(), "the library variant computes a x + y")
+    assert (out["z"] == 0.5 * inputs["x"] + 1).all()
 
 
-def main():
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name).resolve()
-        tree = folder / "tree"
-        write_tree(tree)
-        library()
-        (folder / "examples").symlink_to(SOURCE / "examples")
-        builder = Builder(tree)
-        program = builder.program()
-        commands(folder, program)
-        done = verified(folder, program)
-        expect(done.returncode == 0, "every family, size and dtype of axpy is within its bound", done)
-        errors(folder, program)
-        done = call(
-            "run",
-            "double n=1e5 dtype=f64",
-            "--variants",
-            "cpu_*",
-            "--quick",
-            "--no-ceilings",
-            "--no-counts",
-            "--out",
-            folder / "d.jsonl",
-            program=program,
-        )
-        expect(
-            done.returncode == 0 and "double/cpu_openmp" in done.stderr,
-            "the README's cpu_openmp is verified and timed",
-            done,
-        )
-        variant = tree / "impls/axpy/cpu_loop.c"
-        variant.write_text(variant.read_text().replace("a * x[i] + y[i]", "a * x[i] - y[i]", 1))
-        done = verified(folder, program)
-        expect(done.returncode == 1, "a wrong axpy fails", done)
+def test_the_variant_of_the_readme_is_verified_and_timed(workplace, program):
+    words = ("--variants", "cpu_*", "--quick", "--no-ceilings", "--no-counts", "--out", workplace / "d.jsonl")
+    done = call("run", "double n=1e5 dtype=f64", *words, program=program)
+    expect(done.returncode == 0 and "double/cpu_openmp" in done.stderr, "the README's cpu_openmp", done)
 
 
-if __name__ == "__main__":
-    main()
+def test_a_wrong_variant_fails(workplace, program, tree):
+    variant = tree / "impls/axpy/cpu_loop.c"
+    right = variant.read_text()
+    variant.write_text(right.replace("a * x[i] + y[i]", "a * x[i] - y[i]", 1))
+    done = verified(workplace, program)
+    variant.write_text(right)
+    expect(done.returncode == 1, "a wrong axpy fails", done)

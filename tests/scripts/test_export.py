@@ -11,20 +11,15 @@ import statistics
 import struct
 import subprocess
 import sys
-import tempfile
-import unittest
 
+import pytest
 from compare_rows import Machine
 from program import SOURCE, call, rows_of
 
-try:
-    import pandas
-    import xmlschema
-    from jsonschema import Draft7Validator
-    from markdown_it import MarkdownIt
-except ImportError as error:
-    print(error)
-    sys.exit(77)
+pandas = pytest.importorskip("pandas")
+xmlschema = pytest.importorskip("xmlschema")
+Draft7Validator = pytest.importorskip("jsonschema").Draft7Validator
+MarkdownIt = pytest.importorskip("markdown_it").MarkdownIt
 
 GOLDEN = SOURCE / "tests/golden/rows.jsonl"
 GBENCH = (
@@ -85,399 +80,390 @@ def key_of(name):
     return tuple(name.split(" | "))
 
 
-class Export(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="rungs_export_")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+def exported(folder, form, *files, code=0):
+    out = folder / f"out.{form}"
+    out.unlink(missing_ok=True)
+    done = call("export", form, *files, "--out", out)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert [p.name for p in folder.glob(".*")] == []
+    return out if code == 0 else done.stderr
 
-    def export(self, form, *files, code=0):
-        out = self.folder / f"out.{form}"
-        out.unlink(missing_ok=True)
-        done = call("export", form, *files, "--out", out)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        self.assertNotIn("Traceback", done.stderr)
-        self.assertEqual([p.name for p in self.folder.glob(".*")], [])
-        return out if code == 0 else done.stderr
 
-    def valid(self, schema, value):
-        self.assertEqual([e.message for e in Draft7Validator(schema).iter_errors(value)], [])
+def is_valid(schema, value):
+    assert [e.message for e in Draft7Validator(schema).iter_errors(value)] == []
 
-    def same_times(self, told, expected):
-        self.assertEqual(told.keys(), expected.keys())
-        self.assertGreater(len(told), 20)
-        for key, value in told.items():
-            self.assertLess(abs(value - expected[key]), 1e-9 * expected[key], key)
 
-    def gbench(self, base, new):
-        told = self.folder / "difference.json"
-        done = subprocess.run(
-            [sys.executable, GBENCH, "--no-color", "-d", told, "benchmarks", base, new],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-        )
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return json.loads(told.read_text())
+def same_times(told, expected):
+    assert told.keys() == expected.keys()
+    assert len(told) > 20
+    for key, value in told.items():
+        assert abs(value - expected[key]) < 1e-09 * expected[key], key
 
-    @unittest.skipUnless(GBENCH.exists(), "libbenchmark-tools is not installed")
-    def test_google_benchmark(self):
-        """compare.py finds every row by its name, the change that was put in, and takes processes for repetitions."""
 
-        def slower(row, number):
-            if row["params"]["window"] == 30:
-                times = row["timing"]["cold"]
-                times["samples"] = [1.25 * x for x in times["samples"]]
-            return row
+def by_gbench(folder, base, new):
+    told = folder / "difference.json"
+    done = subprocess.run(
+        [sys.executable, GBENCH, "--no-color", "-d", told, "benchmarks", base, new],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(told.read_text())
 
-        rows = [{"window": window} for window in (10, 20, 30)]
-        base = Machine(1).file(self.folder / "base.jsonl", 10, rows)
-        new = Machine(2).file(self.folder / "new.jsonl", 10, rows, slower)
-        outs = []
-        for path in (base, new):
-            outs.append(self.export("google-benchmark", path).rename(self.folder / f"{path.stem}.json"))
-        found = {
-            key_of(entry["name"])[1].split()[3]: entry
-            for entry in self.gbench(*outs)
-            if entry["name"] != "OVERALL_GEOMEAN"
-        }
-        self.assertEqual(sorted(found), ["window=10", "window=20", "window=30"])
-        for window, entry in found.items():
-            self.assertEqual(entry["utest"]["nr_of_repetitions"], 10)
-            self.assertTrue(entry["utest"]["have_optimal_repetitions"])
-            change = statistics.median(m["time"] for m in entry["measurements"])
-            self.assertAlmostEqual(change, 0.25 if window == "window=30" else 0, delta=0.02)
-            self.assertEqual(entry["utest"]["time_pvalue"] < 0.001, window == "window=30")
 
-    @unittest.skipUnless(GBENCH.exists(), "libbenchmark-tools is not installed")
-    def test_google_benchmark_of_one_run(self):
-        """One process: repetitions are its samples. No aggregates, no host, nothing of 0 seconds, nothing that failed."""
-        out = self.export("google-benchmark", GOLDEN)
-        told = json.loads(out.read_text())
-        self.assertNotIn("host_name", told["context"])
-        expected, seen = medians(GOLDEN), {}
-        for line in told["benchmarks"]:
-            self.assertEqual(
-                (line["run_type"], line["time_unit"], line["cpu_time"]), ("iteration", "ns", line["real_time"])
-            )
-            self.assertGreater(line["real_time"], 0)
-            seen.setdefault(key_of(line["name"]), []).append(line["real_time"] / 1e9)
-        self.same_times({key: statistics.median(values) for key, values in seen.items()}, expected)
-        told = self.gbench(out, out)
-        self.assertEqual(len(told), len(expected) + 1)
-        self.assertTrue(all(abs(m["time"]) < 1e-12 for entry in told for m in entry["measurements"]))
+@pytest.mark.skipif(not GBENCH.exists(), reason="libbenchmark-tools is not installed")
+def test_google_benchmark(folder):
+    """compare.py finds every row by its name, the change that was put in, and takes processes for repetitions."""
 
-    def nvbench(self, tool, *files, code=0):
-        color = ["--no-color"] if tool.startswith("compare") else []
-        done = subprocess.run([NVBENCH[tool], *color, *files], capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stderr), (code, ""), done.stdout)
-        return done.stdout
-
-    def test_nvbench(self):
-        """Without its tools: samples and clocks of every process lie beside the file, what is no GPU row is not in it, what failed is skipped."""
-        rows = [{"window": 10}, {"window": 30}]
-        path = Machine(1).file(self.folder / "rows.jsonl", 3, rows)
-        root = json.loads(self.export("nvbench", path).read_text())
-        self.assertEqual([b["name"] for b in root["benchmarks"]], ["rolling/cuda_shared"])
-        for state, window in zip(root["benchmarks"][0]["states"], (10, 30)):
-            told = {s["tag"]: {d["name"]: d["value"] for d in s["data"]} for s in state["summaries"]}
-            samples = [
-                x
-                for row in rows_of(path)
-                if row["params"]["window"] == window
-                for x in row["timing"]["cold"]["samples"]
-            ]
-            self.assertEqual(float(told["nv/cold/time/gpu/mean"]["value"]), statistics.fmean(samples))
-            for tag, values in (
-                ("nv/json/bin:nv/cold/sample_times", samples),
-                ("nv/json/freqs-bin:nv/cold/sample_freqs", [1980e6] * 45),
-            ):
-                self.assertEqual(told[tag]["size"], "45")
-                self.assertEqual((self.folder / told[tag]["filename"]).read_bytes(), struct.pack("<45f", *values))
-        golden = json.loads(self.export("nvbench", GOLDEN).read_text())
-        states = {(bench["name"], state["is_skipped"]) for bench in golden["benchmarks"] for state in bench["states"]}
-        latest = [
-            row
-            for row in rows_of(GOLDEN)
-            if row["backend"] == "cuda" or "peer_cupy" in row["variant"] or "peer_numba_cuda" in row["variant"]
-        ]
-        self.assertEqual({name for name, _ in states}, {row["spec"] for row in latest})
-        self.assertTrue({(row["spec"], True) for row in latest if row["verdict"] == "fail"} <= states)
-        done = call("export", "nvbench", path)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertNotIn("nv/json/", done.stdout, "nothing lies beside stdout")
-
-    @unittest.skipUnless(all(NVBENCH.values()), "cuda-bench is not installed: pip install -r requirements-tests.txt")
-    def test_nvbench_tools(self):
-        """They find the row that got slower and call the others the same, by the samples or by the summaries alone; all numbers are the rows'."""
-
-        def slower(row, number):
-            if row["params"]["window"] == 30:
-                row["timing"]["cold"]["samples"] = [1.25 * x for x in row["timing"]["cold"]["samples"]]
-            return row
-
-        rows = [{"window": window} for window in (10, 20, 30)]
-        outs = []
-        for name, seed, change in (("base", 1, None), ("new", 2, slower)):
-            path = Machine(seed).file(self.folder / f"{name}.jsonl", 10, rows, change)
-            outs.append(self.folder / f"{name}.json")
-            self.assertEqual(call("export", "nvbench", path, "--out", outs[-1]).returncode, 0)
-        verdict = re.compile(r"\|\s*mean .*?\|\s*(10|20|30)\s*\|.*(SAME|SLOW|FAST|AMBG|\?\?\?\?)")
-        found = {"10": "SAME", "20": "SAME", "30": "SLOW"}
-        self.assertEqual(dict(verdict.findall(self.nvbench("compare-robust", *outs))), found)
-        self.assertIn("Failure (diff > min_noise):  1", self.nvbench("compare-legacy", *outs, code=1))
-        shown = self.nvbench("json-summary", outs[0])
-        self.assertEqual(len(re.findall(r"\| +150x \| +\S+ (?:us|ms) \|", shown)), 3, shown)
-        sidecars = [folder for folder in self.folder.iterdir() if folder.is_dir()]
-        self.assertEqual(len(sidecars), 4)
-        for folder in sidecars:
-            shutil.rmtree(folder)
-        warned = subprocess.run([NVBENCH["compare-robust"], "--no-color", *outs], capture_output=True, text=True)
-        self.assertIn("RuntimeWarning", warned.stderr, "the samples were read before")
-
-    def test_csv(self):
-        """pandas: the same rows, the same numbers to the last bit, and what has no times has none."""
-        frame = pandas.read_csv(self.export("csv", GOLDEN), float_precision="round_trip")
-        rows = rows_of(GOLDEN)
-        self.assertEqual(
-            len(frame[["case", "spec", "backend"]].drop_duplicates()),
-            len({(r["case"], r["spec"], r["backend"]) for r in rows}),
-        )
-        timed = frame[frame["mode"].notna()]
-        self.assertEqual({(r.spec, r.case, r.mode): r.median for r in timed.itertuples()}, medians(GOLDEN))
-        self.assertTrue((timed["verdict"] == "pass").all())
-        without = frame[frame["mode"].isna()]
-        self.assertTrue(without["median"].isna().all())
-        self.assertEqual(
-            sorted(without["verdict"]), sorted(r["verdict"] for r in rows if r["verdict"] != "pass" or not r["timing"])
-        )
-        self.assertEqual(
-            set(frame.loc[frame["verdict"] != "pass", "reason"]), {r["reason"] for r in rows if r["verdict"] != "pass"}
-        )
-        self.assertEqual(timed["param.n"].dtype.kind, "i")
-        limits = {
-            (r["spec"], r["case"], mode): t["limit"]
-            for r in rows
-            for mode, t in (r["timing"] or {}).items()
-            if t.get("limit")
-        }
-        held = timed[timed["limit_seconds"].notna()]
-        self.assertEqual(
-            {(r.spec, r.case, r.mode): (r.limit_seconds, r.limit_share, r.limit_kernel) for r in held.itertuples()},
-            {key: (limit["seconds"], limit["share"], limit["kernel"]) for key, limit in limits.items()},
-        )
-        self.assertTrue((held["elements"] == held["elements_per_second"] * held["median"]).all())
-        several = Machine(1).file(self.folder / "runs.jsonl", 3, [{"window": 10}, {"window": 20}])
-        self.assertEqual(len(pandas.read_csv(self.export("csv", several))), 6, "every process has its line")
-
-    def test_csv_of_awkward_text(self):
-        def awkward(row, number):
-            row.update(verdict="error", timing=None, reason='said "no",\nthen\r\nnothing; a,b')
-            return row
-
-        path = Machine(1).file(self.folder / "awkward.jsonl", 1, [{}], awkward)
-        self.assertEqual(
-            pandas.read_csv(self.export("csv", path), lineterminator="\n")["reason"][0].split(),
-            'said "no", then nothing; a,b'.split(),
-        )
-
-    def test_junit(self):
-        schema = xmlschema.XMLSchema(SOURCE / "tests/schemas/junit-10.xsd")
-        self.assertFalse(
-            schema.is_valid("<testsuites><testsuite name='no counts'/></testsuites>"), "the check can fail"
-        )
-        out = self.export("junit", GOLDEN)
-        schema.validate(out)
-        root = xmlschema.XMLResource(out).root
-        rows = rows_of(GOLDEN)
-        counts = {
-            verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("pass", "fail", "error", "skip")
-        }
-        self.assertEqual(
-            (root.get("tests"), root.get("failures"), root.get("errors")),
-            tuple(map(str, (len(rows), counts["fail"], counts["error"]))),
-        )
-        self.assertEqual(len(root.findall("testsuite/testcase/failure")), counts["fail"])
-        self.assertEqual(len(root.findall("testsuite/testcase/error")), counts["error"])
-        self.assertEqual(len(root.findall("testsuite/testcase/skipped")), counts["skip"])
-        for row in rows:
-            if row["verdict"] == "fail":
-                told = [
-                    case.find("failure")
-                    for case in root.iter("testcase")
-                    if case.get("name").startswith(f"{row['spec']} | {row['case']}")
-                ]
-                self.assertIn(row["reason"], [t.get("message") for t in told if t is not None])
-
-    def test_junit_of_what_a_crash_printed(self):
-        def crashed(row, number):
-            row.update(verdict="error", timing=None, reason="\x1b[31m<&>\"' \ufffe")
-            return row
-
-        out = self.export("junit", Machine(1).file(self.folder / "crash.jsonl", 1, [{}], crashed))
-        xmlschema.XMLSchema(SOURCE / "tests/schemas/junit-10.xsd").validate(out)
-        self.assertIn(
-            "\\x1b[31m<&>\"'", xmlschema.XMLResource(out).root.find("testsuite/testcase/error").get("message")
-        )
-
-    def test_junit_of_compare(self):
-        """The other place that writes JUnit: the same writer, the same schema."""
-        base = Machine(1).file(self.folder / "base.jsonl", 10, [{"window": 10}, {"window": 20}])
-        out = self.folder / "compare.xml"
-        done = call("compare", base, Machine(2).file(self.folder / "new.jsonl", 10, [{"window": 10}]), "--junit", out)
-        self.assertEqual(done.returncode, 1, done.stderr)
-        xmlschema.XMLSchema(SOURCE / "tests/schemas/junit-10.xsd").validate(out)
-        self.assertEqual(xmlschema.XMLResource(out).root.get("failures"), "1")
-
-    def test_bmf(self):
-        told = json.loads(self.export("bmf", GOLDEN).read_text())
-        self.valid(BMF, told)
-        self.same_times(
-            {key_of(name): measures["latency"]["value"] / 1e9 for name, measures in told.items()}, medians(GOLDEN)
-        )
-        for name, measures in told.items():
-            self.assertEqual(list(measures), ["latency"])
-            self.assertLessEqual(measures["latency"]["lower_value"], measures["latency"]["value"], name)
-            self.assertGreaterEqual(measures["latency"]["upper_value"], measures["latency"]["value"], name)
-            self.assertLess(len(name), 1024, "Bencher's limit")
-
-    def test_github_action_benchmark(self):
-        told = json.loads(self.export("github-action-benchmark", GOLDEN).read_text())
-        self.valid(GITHUB, told)
-        self.same_times({key_of(bench["name"]): bench["value"] / 1e9 for bench in told}, medians(GOLDEN))
-        self.assertEqual({bench["unit"] for bench in told}, {"ns"})
-        self.assertTrue(all(math.isfinite(float(re.fullmatch(r"± (\S+)", bench["range"]).group(1))) for bench in told))
-
-    def test_trackers_take_processes(self):
-        """Ten processes, each off by up to 20%: the median of all and their range, not the last one; only those of the latest commit."""
-
-        def moved(row, number):
+    def slower(row, number):
+        if row["params"]["window"] == 30:
             times = row["timing"]["cold"]
-            factor = 5 if number == 10 else 1 + 0.02 * (number % 10)
-            row["timing"]["cold"] = {
-                **times,
-                "samples": [factor * x for x in times["samples"]],
-                **{key: factor * times[key] for key in ("median", "low", "high", "min", "q1", "q3", "max")},
-            }
-            return row
+            times["samples"] = [1.25 * x for x in times["samples"]]
+        return row
 
-        path = Machine(1, process=0, sample=0).file(self.folder / "runs.jsonl", 11, [{"window": 10}], moved)
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
-        slow = lines[20]["run"]
-        for line in lines:
-            if line["kind"] == "environment":
-                line.update(
-                    date="2027-01-02T00:00:00Z" if line["run"] != slow else "2027-01-01T00:00:00Z",
-                    commit="a" * 40 if line["run"] != slow else "b" * 40,
-                )
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        (metric,) = json.loads(self.export("bmf", path).read_text()).values()
-        for key, value in (("value", 1.09e6), ("lower_value", 1e6), ("upper_value", 1.18e6)):
-            self.assertAlmostEqual(metric["latency"][key], value, delta=1)
-        (bench,) = json.loads(self.export("github-action-benchmark", path).read_text())
-        self.assertAlmostEqual(bench["value"], 1.09e6, delta=1)
-        self.assertEqual((bench["range"], bench["extra"].splitlines()[0]), ("± 90000", "median of 10 processes"))
-        text = self.export("openmetrics", path).read_text()
-        self.assertRegex(
-            text, r'(?m)^rungs_time_seconds\{variant="rolling/cuda_shared",.*mode="cold".*\} 0\.00109\d* 1798848000$'
-        )
-        self.assertRegex(text, r"(?m)^rungs_processes\{.*\} 10\.0 ")
+    rows = [{"window": window} for window in (10, 20, 30)]
+    base = Machine(1).file(folder / "base.jsonl", 10, rows)
+    new = Machine(2).file(folder / "new.jsonl", 10, rows, slower)
+    outs = []
+    for path in (base, new):
+        outs.append(exported(folder, "google-benchmark", path).rename(folder / f"{path.stem}.json"))
+    found = {
+        key_of(entry["name"])[1].split()[3]: entry
+        for entry in by_gbench(folder, *outs)
+        if entry["name"] != "OVERALL_GEOMEAN"
+    }
+    assert sorted(found) == ["window=10", "window=20", "window=30"]
+    for window, entry in found.items():
+        assert entry["utest"]["nr_of_repetitions"] == 10
+        assert entry["utest"]["have_optimal_repetitions"]
+        change = statistics.median(m["time"] for m in entry["measurements"])
+        assert change == pytest.approx(0.25 if window == "window=30" else 0, abs=0.02)
+        assert (entry["utest"]["time_pvalue"] < 0.001) == (window == "window=30")
 
-    def test_openmetrics(self):
-        """Every line by the format's grammar (OpenMetrics 1.0, ABNF), each series once, metadata before its samples, the end marked."""
-        text = self.export("openmetrics", GOLDEN).read_text()
-        *lines, last = text.splitlines()
-        self.assertEqual((last, text[-1]), ("# EOF", "\n"))
-        sample = re.compile(r'([a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)+)\} (\S+)(?: \d+)?')
-        family, series, told = None, set(), {}
-        for line in lines:
-            if line.startswith("# TYPE "):
-                family = line.split()[2]
-                continue
-            if line.startswith("#"):
-                self.assertRegex(line, rf"^# (UNIT|HELP) {family} ")
-                continue
-            found = sample.fullmatch(line)
-            self.assertTrue(found, line)
-            self.assertEqual(found[1], family)
-            self.assertNotIn((found[1], found[2]), series)
-            series.add((found[1], found[2]))
-            labels = dict(re.findall(r'([a-z]+)="((?:[^"\\]|\\.)*)"', found[2]))
-            if family == "rungs_time_seconds":
-                told[labels["variant"], labels["case"], labels["mode"]] = float(found[3])
-        self.same_times(told, medians(GOLDEN))
 
-    def test_parquet(self):
-        """pandas reads what it reads from the CSV, and the samples."""
-        frame, csv = (
-            pandas.read_parquet(self.export("parquet", GOLDEN)),
-            pandas.read_csv(self.export("csv", GOLDEN), float_precision="round_trip"),
-        )
-        self.assertEqual(list(csv.columns), list(frame.columns[: len(csv.columns)]))
-        for name in ("median", "limit_share", "param.n", "count"):
-            self.assertTrue(((frame[name] == csv[name]) | (frame[name].isna() & csv[name].isna())).all(), name)
-        timed = frame[frame["mode"].notna()]
-        self.assertTrue((timed["samples"].map(len) == timed["count"]).all())
-        self.assertEqual(frame["median"].dtype.kind, "f")
-        self.assertIn("name a file", call("export", "parquet", GOLDEN).stderr)
+@pytest.mark.skipif(not GBENCH.exists(), reason="libbenchmark-tools is not installed")
+def test_google_benchmark_of_one_run(folder):
+    """One process: repetitions are its samples. No aggregates, no host, nothing of 0 seconds, nothing that failed."""
+    out = exported(folder, "google-benchmark", GOLDEN)
+    told = json.loads(out.read_text())
+    assert "host_name" not in told["context"]
+    expected, seen = medians(GOLDEN), {}
+    for line in told["benchmarks"]:
+        assert (line["run_type"], line["time_unit"], line["cpu_time"]) == ("iteration", "ns", line["real_time"])
+        assert line["real_time"] > 0
+        seen.setdefault(key_of(line["name"]), []).append(line["real_time"] / 1e9)
+    same_times({key: statistics.median(values) for key, values in seen.items()}, expected)
+    told = by_gbench(folder, out, out)
+    assert len(told) == len(expected) + 1
+    assert all(abs(m["time"]) < 1e-12 for entry in told for m in entry["measurements"])
 
-    def test_markdown(self):
-        """A reader of GitHub's Markdown sees a table for each case, a line for each row, and in it the row's verdict."""
-        tokens = MarkdownIt("commonmark").enable("table").parse(self.export("markdown", GOLDEN).read_text())
-        rows = rows_of(GOLDEN)
-        self.assertTrue(
-            tokens[1].content.startswith(f"{sum(r['verdict'] == 'pass' for r in rows)} pass, "), tokens[1].content
-        )
-        told, case, cells = [], None, None
-        for before, token in zip(tokens, tokens[1:]):
-            if before.type == "paragraph_open" and token.content.startswith("`"):
-                case = token.content.split("`")[1]
-            elif token.type == "tr_open":
-                cells = []
-            elif before.type == "td_open":
-                cells.append(token.content)
-            elif token.type == "tr_close" and cells:
-                told.append((case, cells[0].split("`")[1], cells[1]))
-        self.assertEqual(sorted(told), sorted((r["case"], r["spec"].split("/", 1)[-1], r["verdict"]) for r in rows))
 
-    def test_stdout_is_the_export_alone(self):
-        done = call("export", "bmf", GOLDEN)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual(done.stdout, self.export("bmf", GOLDEN).read_text())
+def by_nvbench(tool, *files, code=0):
+    color = ["--no-color"] if tool.startswith("compare") else []
+    done = subprocess.run([NVBENCH[tool], *color, *files], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (code, ""), done.stdout
+    return done.stdout
 
-    def test_nothing_and_nonsense(self):
-        untimed = self.folder / "untimed.jsonl"
-        untimed.write_text(
-            "".join(
-                json.dumps({**line, "timing": None, "why_not_timed": "verify only"} if line["kind"] == "row" else line)
-                + "\n"
-                for line in map(json.loads, GOLDEN.read_text().splitlines())
+
+def test_nvbench(folder):
+    """Without its tools: samples and clocks of every process lie beside the file, what is no GPU row is not in it, what failed is skipped."""
+    rows = [{"window": 10}, {"window": 30}]
+    path = Machine(1).file(folder / "rows.jsonl", 3, rows)
+    root = json.loads(exported(folder, "nvbench", path).read_text())
+    assert [b["name"] for b in root["benchmarks"]] == ["rolling/cuda_shared"]
+    for state, window in zip(root["benchmarks"][0]["states"], (10, 30)):
+        told = {s["tag"]: {d["name"]: d["value"] for d in s["data"]} for s in state["summaries"]}
+        samples = [
+            x for row in rows_of(path) if row["params"]["window"] == window for x in row["timing"]["cold"]["samples"]
+        ]
+        assert float(told["nv/cold/time/gpu/mean"]["value"]) == statistics.fmean(samples)
+        for tag, values in (
+            ("nv/json/bin:nv/cold/sample_times", samples),
+            ("nv/json/freqs-bin:nv/cold/sample_freqs", [1980e6] * 45),
+        ):
+            assert told[tag]["size"] == "45"
+            assert (folder / told[tag]["filename"]).read_bytes() == struct.pack("<45f", *values)
+    golden = json.loads(exported(folder, "nvbench", GOLDEN).read_text())
+    states = {(bench["name"], state["is_skipped"]) for bench in golden["benchmarks"] for state in bench["states"]}
+    latest = [
+        row
+        for row in rows_of(GOLDEN)
+        if row["backend"] == "cuda" or "peer_cupy" in row["variant"] or "peer_numba_cuda" in row["variant"]
+    ]
+    assert {name for name, _ in states} == {row["spec"] for row in latest}
+    assert {(row["spec"], True) for row in latest if row["verdict"] == "fail"} <= states
+    done = call("export", "nvbench", path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "nv/json/" not in done.stdout, "nothing lies beside stdout"
+
+
+@pytest.mark.skipif(
+    not all(NVBENCH.values()), reason="cuda-bench is not installed: pip install -r requirements-tests.txt"
+)
+def test_nvbench_tools(folder):
+    """They find the row that got slower and call the others the same, by the samples or by the summaries alone; all numbers are the rows'."""
+
+    def slower(row, number):
+        if row["params"]["window"] == 30:
+            row["timing"]["cold"]["samples"] = [1.25 * x for x in row["timing"]["cold"]["samples"]]
+        return row
+
+    rows = [{"window": window} for window in (10, 20, 30)]
+    outs = []
+    for name, seed, change in (("base", 1, None), ("new", 2, slower)):
+        path = Machine(seed).file(folder / f"{name}.jsonl", 10, rows, change)
+        outs.append(folder / f"{name}.json")
+        assert call("export", "nvbench", path, "--out", outs[-1]).returncode == 0
+    verdict = re.compile(r"\|\s*mean .*?\|\s*(10|20|30)\s*\|.*(SAME|SLOW|FAST|AMBG|\?\?\?\?)")
+    found = {"10": "SAME", "20": "SAME", "30": "SLOW"}
+    assert dict(verdict.findall(by_nvbench("compare-robust", *outs))) == found
+    assert "Failure (diff > min_noise):  1" in by_nvbench("compare-legacy", *outs, code=1)
+    shown = by_nvbench("json-summary", outs[0])
+    assert len(re.findall(r"\| +150x \| +\S+ (?:us|ms) \|", shown)) == 3, shown
+    sidecars = [path for path in folder.iterdir() if path.is_dir()]
+    assert len(sidecars) == 4
+    for path in sidecars:
+        shutil.rmtree(path)
+    warned = subprocess.run([NVBENCH["compare-robust"], "--no-color", *outs], capture_output=True, text=True)
+    assert "RuntimeWarning" in warned.stderr, "the samples were read before"
+
+
+def test_csv(folder):
+    """pandas: the same rows, the same numbers to the last bit, and what has no times has none."""
+    frame = pandas.read_csv(exported(folder, "csv", GOLDEN), float_precision="round_trip")
+    rows = rows_of(GOLDEN)
+    assert len(frame[["case", "spec", "backend"]].drop_duplicates()) == len(
+        {(r["case"], r["spec"], r["backend"]) for r in rows}
+    )
+    timed = frame[frame["mode"].notna()]
+    assert {(r.spec, r.case, r.mode): r.median for r in timed.itertuples()} == medians(GOLDEN)
+    assert (timed["verdict"] == "pass").all()
+    without = frame[frame["mode"].isna()]
+    assert without["median"].isna().all()
+    assert sorted(without["verdict"]) == sorted(r["verdict"] for r in rows if r["verdict"] != "pass" or not r["timing"])
+    assert set(frame.loc[frame["verdict"] != "pass", "reason"]) == {r["reason"] for r in rows if r["verdict"] != "pass"}
+    assert timed["param.n"].dtype.kind == "i"
+    limits = {
+        (r["spec"], r["case"], mode): t["limit"]
+        for r in rows
+        for mode, t in (r["timing"] or {}).items()
+        if t.get("limit")
+    }
+    held = timed[timed["limit_seconds"].notna()]
+    assert {(r.spec, r.case, r.mode): (r.limit_seconds, r.limit_share, r.limit_kernel) for r in held.itertuples()} == {
+        key: (limit["seconds"], limit["share"], limit["kernel"]) for key, limit in limits.items()
+    }
+    assert (held["elements"] == held["elements_per_second"] * held["median"]).all()
+    several = Machine(1).file(folder / "runs.jsonl", 3, [{"window": 10}, {"window": 20}])
+    assert len(pandas.read_csv(exported(folder, "csv", several))) == 6, "every process has its line"
+
+
+def test_csv_of_awkward_text(folder):
+    def awkward(row, number):
+        row.update(verdict="error", timing=None, reason='said "no",\nthen\r\nnothing; a,b')
+        return row
+
+    path = Machine(1).file(folder / "awkward.jsonl", 1, [{}], awkward)
+    assert (
+        pandas.read_csv(exported(folder, "csv", path), lineterminator="\n")["reason"][0].split()
+        == 'said "no", then nothing; a,b'.split()
+    )
+
+
+def test_junit(folder):
+    schema = xmlschema.XMLSchema(SOURCE / "tests/schemas/junit-10.xsd")
+    assert not schema.is_valid("<testsuites><testsuite name='no counts'/></testsuites>"), "the check can fail"
+    out = exported(folder, "junit", GOLDEN)
+    schema.validate(out)
+    root = xmlschema.XMLResource(out).root
+    rows = rows_of(GOLDEN)
+    counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("pass", "fail", "error", "skip")}
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == tuple(
+        map(str, (len(rows), counts["fail"], counts["error"]))
+    )
+    assert len(root.findall("testsuite/testcase/failure")) == counts["fail"]
+    assert len(root.findall("testsuite/testcase/error")) == counts["error"]
+    assert len(root.findall("testsuite/testcase/skipped")) == counts["skip"]
+    for row in rows:
+        if row["verdict"] == "fail":
+            told = [
+                case.find("failure")
+                for case in root.iter("testcase")
+                if case.get("name").startswith(f"{row['spec']} | {row['case']}")
+            ]
+            assert row["reason"] in [t.get("message") for t in told if t is not None]
+
+
+def test_junit_of_what_a_crash_printed(folder):
+    def crashed(row, number):
+        row.update(verdict="error", timing=None, reason="\x1b[31m<&>\"' \ufffe")
+        return row
+
+    out = exported(folder, "junit", Machine(1).file(folder / "crash.jsonl", 1, [{}], crashed))
+    xmlschema.XMLSchema(SOURCE / "tests/schemas/junit-10.xsd").validate(out)
+    assert "\\x1b[31m<&>\"'" in xmlschema.XMLResource(out).root.find("testsuite/testcase/error").get("message")
+
+
+def test_junit_of_compare(folder):
+    """The other place that writes JUnit: the same writer, the same schema."""
+    base = Machine(1).file(folder / "base.jsonl", 10, [{"window": 10}, {"window": 20}])
+    out = folder / "compare.xml"
+    done = call("compare", base, Machine(2).file(folder / "new.jsonl", 10, [{"window": 10}]), "--junit", out)
+    assert done.returncode == 1, done.stderr
+    xmlschema.XMLSchema(SOURCE / "tests/schemas/junit-10.xsd").validate(out)
+    assert xmlschema.XMLResource(out).root.get("failures") == "1"
+
+
+def test_bmf(folder):
+    told = json.loads(exported(folder, "bmf", GOLDEN).read_text())
+    is_valid(BMF, told)
+    same_times({key_of(name): measures["latency"]["value"] / 1e9 for name, measures in told.items()}, medians(GOLDEN))
+    for name, measures in told.items():
+        assert list(measures) == ["latency"]
+        assert measures["latency"]["lower_value"] <= measures["latency"]["value"], name
+        assert measures["latency"]["upper_value"] >= measures["latency"]["value"], name
+        assert len(name) < 1024, "Bencher's limit"
+
+
+def test_github_action_benchmark(folder):
+    told = json.loads(exported(folder, "github-action-benchmark", GOLDEN).read_text())
+    is_valid(GITHUB, told)
+    same_times({key_of(bench["name"]): bench["value"] / 1e9 for bench in told}, medians(GOLDEN))
+    assert {bench["unit"] for bench in told} == {"ns"}
+    assert all(math.isfinite(float(re.fullmatch(r"± (\S+)", bench["range"]).group(1))) for bench in told)
+
+
+def test_trackers_take_processes(folder):
+    """Ten processes, each off by up to 20%: the median of all and their range, not the last one; only those of the latest commit."""
+
+    def moved(row, number):
+        times = row["timing"]["cold"]
+        factor = 5 if number == 10 else 1 + 0.02 * (number % 10)
+        row["timing"]["cold"] = {
+            **times,
+            "samples": [factor * x for x in times["samples"]],
+            **{key: factor * times[key] for key in ("median", "low", "high", "min", "q1", "q3", "max")},
+        }
+        return row
+
+    path = Machine(1, process=0, sample=0).file(folder / "runs.jsonl", 11, [{"window": 10}], moved)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    slow = lines[20]["run"]
+    for line in lines:
+        if line["kind"] == "environment":
+            line.update(
+                date="2027-01-02T00:00:00Z" if line["run"] != slow else "2027-01-01T00:00:00Z",
+                commit="a" * 40 if line["run"] != slow else "b" * 40,
             )
-        )
-        for form in ("google-benchmark", "bmf", "github-action-benchmark", "openmetrics"):
-            self.assertIn("no row was timed", self.export(form, untimed, code=3))
-        self.assertIn("no GPU row", self.export("nvbench", untimed, code=3))
-        for form in ("csv", "parquet", "junit", "markdown"):
-            self.export(form, untimed)
-        other = Machine(1).file(self.folder / "other.jsonl", 1, [{}], name="NVIDIA Other")
-        self.assertIn("several machines", self.export("bmf", GOLDEN, other, code=2))
-        self.export("csv", GOLDEN, other)
-        empty = self.folder / "empty.jsonl"
-        empty.write_text("")
-        self.assertIn("no rows", self.export("csv", empty, code=3))
-        bad = self.folder / "bad.jsonl"
-        bad.write_text("{oops\n")
-        self.assertIn(f"{bad}:1:", self.export("csv", bad, code=2))
-        told = self.export("xlsx", GOLDEN, code=2)
-        self.assertRegex(
-            told,
-            r"^rungs export: unknown format 'xlsx' \(known: google-benchmark, nvbench, .*\) \(see rungs export --help\)\n$",
-        )
-        self.assertIn("did you mean 'markdown'?", self.export("markdwn", GOLDEN, code=2))
-        done = call("export", "csv", GOLDEN, "--out", self.folder / "none/out.csv")
-        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-        self.assertIn("none", done.stderr)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (metric,) = json.loads(exported(folder, "bmf", path).read_text()).values()
+    for key, value in (("value", 1.09e6), ("lower_value", 1e6), ("upper_value", 1.18e6)):
+        assert metric["latency"][key] == pytest.approx(value, abs=1)
+    (bench,) = json.loads(exported(folder, "github-action-benchmark", path).read_text())
+    assert bench["value"] == pytest.approx(1.09e6, abs=1)
+    assert (bench["range"], bench["extra"].splitlines()[0]) == ("± 90000", "median of 10 processes")
+    text = exported(folder, "openmetrics", path).read_text()
+    assert re.search(
+        r'(?m)^rungs_time_seconds\{variant="rolling/cuda_shared",.*mode="cold".*\} 0\.00109\d* 1798848000$', text
+    )
+    assert re.search(r"(?m)^rungs_processes\{.*\} 10\.0 ", text)
 
 
-if __name__ == "__main__":
-    sys.exit(not unittest.main(exit=False, verbosity=2).result.wasSuccessful())
+def test_openmetrics(folder):
+    """Every line by the format's grammar (OpenMetrics 1.0, ABNF), each series once, metadata before its samples, the end marked."""
+    text = exported(folder, "openmetrics", GOLDEN).read_text()
+    *lines, last = text.splitlines()
+    assert (last, text[-1]) == ("# EOF", "\n")
+    sample = re.compile(r'([a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)+)\} (\S+)(?: \d+)?')
+    family, series, told = None, set(), {}
+    for line in lines:
+        if line.startswith("# TYPE "):
+            family = line.split()[2]
+            continue
+        if line.startswith("#"):
+            assert re.search(rf"^# (UNIT|HELP) {family} ", line)
+            continue
+        found = sample.fullmatch(line)
+        assert found, line
+        assert found[1] == family
+        assert (found[1], found[2]) not in series
+        series.add((found[1], found[2]))
+        labels = dict(re.findall(r'([a-z]+)="((?:[^"\\]|\\.)*)"', found[2]))
+        if family == "rungs_time_seconds":
+            told[labels["variant"], labels["case"], labels["mode"]] = float(found[3])
+    same_times(told, medians(GOLDEN))
+
+
+def test_parquet(folder):
+    """pandas reads what it reads from the CSV, and the samples."""
+    frame, csv = (
+        pandas.read_parquet(exported(folder, "parquet", GOLDEN)),
+        pandas.read_csv(exported(folder, "csv", GOLDEN), float_precision="round_trip"),
+    )
+    assert list(csv.columns) == list(frame.columns[: len(csv.columns)])
+    for name in ("median", "limit_share", "param.n", "count"):
+        assert ((frame[name] == csv[name]) | frame[name].isna() & csv[name].isna()).all(), name
+    timed = frame[frame["mode"].notna()]
+    assert (timed["samples"].map(len) == timed["count"]).all()
+    assert frame["median"].dtype.kind == "f"
+    assert "name a file" in call("export", "parquet", GOLDEN).stderr
+
+
+def test_markdown(folder):
+    """A reader of GitHub's Markdown sees a table for each case, a line for each row, and in it the row's verdict."""
+    tokens = MarkdownIt("commonmark").enable("table").parse(exported(folder, "markdown", GOLDEN).read_text())
+    rows = rows_of(GOLDEN)
+    assert tokens[1].content.startswith(f"{sum(r['verdict'] == 'pass' for r in rows)} pass, "), tokens[1].content
+    told, case, cells = [], None, None
+    for before, token in zip(tokens, tokens[1:]):
+        if before.type == "paragraph_open" and token.content.startswith("`"):
+            case = token.content.split("`")[1]
+        elif token.type == "tr_open":
+            cells = []
+        elif before.type == "td_open":
+            cells.append(token.content)
+        elif token.type == "tr_close" and cells:
+            told.append((case, cells[0].split("`")[1], cells[1]))
+    assert sorted(told) == sorted((r["case"], r["spec"].split("/", 1)[-1], r["verdict"]) for r in rows)
+
+
+def test_stdout_is_the_export_alone(folder):
+    done = call("export", "bmf", GOLDEN)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == exported(folder, "bmf", GOLDEN).read_text()
+
+
+def test_nothing_and_nonsense(folder):
+    untimed = folder / "untimed.jsonl"
+    untimed.write_text(
+        "".join(
+            json.dumps({**line, "timing": None, "why_not_timed": "verify only"} if line["kind"] == "row" else line)
+            + "\n"
+            for line in map(json.loads, GOLDEN.read_text().splitlines())
+        )
+    )
+    for form in ("google-benchmark", "bmf", "github-action-benchmark", "openmetrics"):
+        assert "no row was timed" in exported(folder, form, untimed, code=3)
+    assert "no GPU row" in exported(folder, "nvbench", untimed, code=3)
+    for form in ("csv", "parquet", "junit", "markdown"):
+        exported(folder, form, untimed)
+    other = Machine(1).file(folder / "other.jsonl", 1, [{}], name="NVIDIA Other")
+    assert "several machines" in exported(folder, "bmf", GOLDEN, other, code=2)
+    exported(folder, "csv", GOLDEN, other)
+    empty = folder / "empty.jsonl"
+    empty.write_text("")
+    assert "no rows" in exported(folder, "csv", empty, code=3)
+    bad = folder / "bad.jsonl"
+    bad.write_text("{oops\n")
+    assert f"{bad}:1:" in exported(folder, "csv", bad, code=2)
+    told = exported(folder, "xlsx", GOLDEN, code=2)
+    assert re.search(
+        r"^rungs export: unknown format 'xlsx' \(known: google-benchmark, nvbench, .*\) \(see rungs export --help\)\n$",
+        told,
+    )
+    assert "did you mean 'markdown'?" in exported(folder, "markdwn", GOLDEN, code=2)
+    done = call("export", "csv", GOLDEN, "--out", folder / "none/out.csv")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "none" in done.stderr

@@ -3,16 +3,14 @@ folder of variants of the test's own."""
 
 import json
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
-from program import BUILD, CUDA, EMULATOR, RUNGS, SANITIZED, SOURCE, rows_of
+import pytest
+from program import BUILD, CUDA, EMULATOR, RUNGS, SOURCE, rows_of
 
 GOOD = """#include "variant.h"
 {above}
@@ -33,17 +31,15 @@ def variant(name, op="double", value="2 * x[i]", above="", below="", summary="do
     return GOOD.format(name=name, op=op, value=value, above=above, below=below, summary=summary)
 
 
-class World(unittest.TestCase):
+class World:
     """A program that lies beside modules and variants of its own; its compilers and its harness are the build's."""
 
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name).resolve()
+    def __init__(self, folder):
+        self.folder = folder
         self.tree, self.modules = self.folder / "tree", self.folder / "build/modules"
         self.program = self.folder / "build/bin/rungs"
-        for folder in (self.tree / "impls/double", self.tree / "scenarios", self.modules, self.program.parent):
-            folder.mkdir(parents=True)
+        for path in (self.tree / "impls/double", self.tree / "scenarios", self.modules, self.program.parent):
+            path.mkdir(parents=True)
         shutil.copy2(RUNGS, self.program)
         if EMULATOR:
             (self.program.parent / "rungs-emulator").symlink_to(BUILD / "bin/rungs-emulator")
@@ -79,156 +75,166 @@ class World(unittest.TestCase):
 
     def check(self, done, code, *said):
         told = f"exit code {done.returncode}\n{done.stdout}{done.stderr}"
-        self.assertEqual(done.returncode, code, told)
+        assert done.returncode == code, told
         for words in said:
-            self.assertIn(words, done.stdout + done.stderr, told)
+            assert words in done.stdout + done.stderr, told
 
 
-class Broken(World):
-    """One that has no module costs its own row."""
+@pytest.fixture
+def world(folder):
+    return World(folder)
 
-    def test_beside_a_good_one(self):
-        self.write("cpu_good.c", variant("cpu_good"))
-        self.write("cpu_broken.c", variant("cpu_broken", value="2 * x[i"))
-        self.write("cpu_unlinked.c", variant("cpu_unlinked", above="double nowhere(double);", value="nowhere(x[i])"))
-        self.write("cpu_other.c", variant("cpu_another"))
-        self.write("cpu_none.c", "int nothing;\n")
-        self.write("cpu_two.c", variant("cpu_two") + variant("cpu_three").split("\n", 1)[1])
-        done, rows = self.run_all()
-        self.check(done, 1, "1 passed", "5 errors")
-        self.assertEqual(rows["double/cpu_good"]["verdict"], "pass")
-        for name, said in (
-            ("broken", "impls/double/cpu_broken.c:6:"),
-            ("unlinked", "undefined symbol: nowhere"),
-            (
-                "other",
-                "the descriptor is RUNGS_VARIANT(double, cpu_another), the path requires RUNGS_VARIANT(double, cpu_other)",
-            ),
-            ("none", "no descriptor; end the file with RUNGS_VARIANT(double, cpu_none)"),
-            ("two", "impls/double/cpu_two.c:"),
-        ):
-            row = rows[f"double/cpu_{name}"]
-            self.assertEqual((row["verdict"], row["timing"]), ("error", None))
-            self.assertIn(said, row["reason"])
-        self.assertIn("error", rows["double/cpu_broken"]["reason"])
-        done = self.call("list", "variants")
-        self.check(done, 0, "double/cpu_good", "double/cpu_broken")
 
-    def test_it_is_mended(self):
-        self.write("cpu_good.c", variant("cpu_good", value="2 * x[i"))
-        self.check(self.run_all()[0], 1)
-        self.write("cpu_good.c", variant("cpu_good"))
-        self.check(self.run_all()[0], 0, "1 passed")
+# One that has no module costs its own row.
 
-    def test_only_what_is_selected_is_compiled(self):
-        self.write("cpu_good.c", variant("cpu_good"))
-        self.write("cpu_broken.c", "#error never read\n")
-        settings = json.loads((self.modules / "settings.json").read_text()) | {"engine": "/not/built/yet.a"}
-        (self.modules / "settings.json").write_text(json.dumps(settings))  # as on a first start
-        done, _ = self.run_all("--variants", "cpu_good")
-        self.check(done, 0, "compiling 1 variant\n", "1 passed")
-        done, _ = self.run_all("--variants", "cpu_good")
-        self.check(done, 0, "1 passed")
-        self.assertNotIn("compiling", done.stderr, "a second time nothing is")
-        self.assertFalse((self.modules / "double/cpu_broken.json").exists())
-        (self.modules / "double/cpu_good.so").unlink()
-        self.check(self.run_all("--variants", "cpu_good")[0], 0, "compiling 1 variant\n", "1 passed")
 
-    def test_an_endless_compile(self):
-        self.write("cpu_good.c", variant("cpu_good"))
-        self.write("cpu_endless.c", f'#include "{self.folder}/pipe"\n' + variant("cpu_endless"))
-        os.mkfifo(self.folder / "pipe")
-        done, rows = self.run_all(RUNGS_COMPILE_SECONDS="5")
-        self.check(done, 1, "1 passed", "1 error")
-        self.assertIn("did not end within 5 s", rows["double/cpu_endless"]["reason"])
-        self.assertFalse((self.modules / "double/cpu_endless.so").exists())
+def test_beside_a_good_one(world):
+    world.write("cpu_good.c", variant("cpu_good"))
+    world.write("cpu_broken.c", variant("cpu_broken", value="2 * x[i"))
+    world.write("cpu_unlinked.c", variant("cpu_unlinked", above="double nowhere(double);", value="nowhere(x[i])"))
+    world.write("cpu_other.c", variant("cpu_another"))
+    world.write("cpu_none.c", "int nothing;\n")
+    world.write("cpu_two.c", variant("cpu_two") + variant("cpu_three").split("\n", 1)[1])
+    done, rows = world.run_all()
+    world.check(done, 1, "1 passed", "5 errors")
+    assert rows["double/cpu_good"]["verdict"] == "pass"
+    for name, said in (
+        ("broken", "impls/double/cpu_broken.c:6:"),
+        ("unlinked", "undefined symbol: nowhere"),
+        (
+            "other",
+            "the descriptor is RUNGS_VARIANT(double, cpu_another), the path requires RUNGS_VARIANT(double, cpu_other)",
+        ),
+        ("none", "no descriptor; end the file with RUNGS_VARIANT(double, cpu_none)"),
+        ("two", "impls/double/cpu_two.c:"),
+    ):
+        row = rows[f"double/cpu_{name}"]
+        assert (row["verdict"], row["timing"]) == ("error", None)
+        assert said in row["reason"]
+    assert "error" in rows["double/cpu_broken"]["reason"]
+    done = world.call("list", "variants")
+    world.check(done, 0, "double/cpu_good", "double/cpu_broken")
 
-    def test_a_killed_compile_leaves_nothing(self):
-        source = self.write("cpu_slow.c", f'#include "{self.folder}/pipe"\n' + variant("cpu_slow"))
-        os.mkfifo(self.folder / "pipe")
-        process = subprocess.Popen(
-            [self.program, "run", CASE, *QUICK], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder
+
+def test_it_is_mended(world):
+    world.write("cpu_good.c", variant("cpu_good", value="2 * x[i"))
+    world.check(world.run_all()[0], 1)
+    world.write("cpu_good.c", variant("cpu_good"))
+    world.check(world.run_all()[0], 0, "1 passed")
+
+
+def test_only_what_is_selected_is_compiled(world):
+    world.write("cpu_good.c", variant("cpu_good"))
+    world.write("cpu_broken.c", "#error never read\n")
+    settings = json.loads((world.modules / "settings.json").read_text()) | {"engine": "/not/built/yet.a"}
+    (world.modules / "settings.json").write_text(json.dumps(settings))  # as on a first start
+    done, _ = world.run_all("--variants", "cpu_good")
+    world.check(done, 0, "compiling 1 variant\n", "1 passed")
+    done, _ = world.run_all("--variants", "cpu_good")
+    world.check(done, 0, "1 passed")
+    assert "compiling" not in done.stderr, "a second time nothing is"
+    assert not (world.modules / "double/cpu_broken.json").exists()
+    (world.modules / "double/cpu_good.so").unlink()
+    world.check(world.run_all("--variants", "cpu_good")[0], 0, "compiling 1 variant\n", "1 passed")
+
+
+def test_an_endless_compile(world):
+    world.write("cpu_good.c", variant("cpu_good"))
+    world.write("cpu_endless.c", f'#include "{world.folder}/pipe"\n' + variant("cpu_endless"))
+    os.mkfifo(world.folder / "pipe")
+    done, rows = world.run_all(RUNGS_COMPILE_SECONDS="5")
+    world.check(done, 1, "1 passed", "1 error")
+    assert "did not end within 5 s" in rows["double/cpu_endless"]["reason"]
+    assert not (world.modules / "double/cpu_endless.so").exists()
+
+
+def test_a_killed_compile_leaves_nothing(world):
+    source = world.write("cpu_slow.c", f'#include "{world.folder}/pipe"\n' + variant("cpu_slow"))
+    os.mkfifo(world.folder / "pipe")
+    process = subprocess.Popen(
+        [world.program, "run", CASE, *QUICK], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=world.folder
+    )
+    time.sleep(2)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert list(world.modules.rglob("*.so")) == []
+    source.write_text(variant("cpu_slow"))
+    world.check(world.run_all()[0], 0, "1 passed")
+    assert list((world.modules / ".temporary").iterdir()) == [], "what the killed one left is swept"
+
+
+def test_two_at_once_compile_it_once(world):
+    world.write("cpu_good.c", variant("cpu_good"))
+    settings = json.loads((world.modules / "settings.json").read_text())
+    launcher = world.folder / "launcher"
+    launcher.write_text(f'#!/bin/sh\necho "$$" >>{world.folder}/compiled\nsleep 1\nexec "$@"\n')
+    launcher.chmod(0o755)
+    settings["launcher"] = [str(launcher)]
+    (world.modules / "settings.json").write_text(json.dumps(settings))
+    both = [
+        subprocess.Popen(
+            [world.program, "run", CASE, *QUICK, "--out", world.folder / f"{k}.jsonl"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=world.folder,
         )
-        time.sleep(2)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        self.assertEqual(list(self.modules.rglob("*.so")), [])
-        source.write_text(variant("cpu_slow"))
-        self.check(self.run_all()[0], 0, "1 passed")
-        self.assertEqual(list((self.modules / ".temporary").iterdir()), [], "what the killed one left is swept")
+        for k in range(2)
+    ]
+    assert [process.wait(timeout=120) for process in both] == [0, 0]
+    assert len((world.folder / "compiled").read_text().splitlines()) == 1
 
-    def test_two_at_once_compile_it_once(self):
-        self.write("cpu_good.c", variant("cpu_good"))
-        settings = json.loads((self.modules / "settings.json").read_text())
-        launcher = self.folder / "launcher"
-        launcher.write_text(f'#!/bin/sh\necho "$$" >>{self.folder}/compiled\nsleep 1\nexec "$@"\n')
-        launcher.chmod(0o755)
-        settings["launcher"] = [str(launcher)]
-        (self.modules / "settings.json").write_text(json.dumps(settings))
-        both = [
-            subprocess.Popen(
-                [self.program, "run", CASE, *QUICK, "--out", self.folder / f"{k}.jsonl"],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd=self.folder,
-            )
-            for k in range(2)
-        ]
-        self.assertEqual([process.wait(timeout=120) for process in both], [0, 0])
-        self.assertEqual(len((self.folder / "compiled").read_text().splitlines()), 1)
 
-    def test_of_other_contract_headers(self):
-        """One that is as new as its sources says, all the same, what it was compiled with."""
-        self.write("cpu_good.c", variant("cpu_good"))
-        self.check(self.run_all()[0], 0)
-        module = self.modules / "double/cpu_good.so"
-        sys.path.insert(0, str(SOURCE / "cmake"))
-        import modules
+def test_of_other_contract_headers(world):
+    """One that is as new as its sources says, all the same, what it was compiled with."""
+    world.write("cpu_good.c", variant("cpu_good"))
+    world.check(world.run_all()[0], 0)
+    module = world.modules / "double/cpu_good.so"
+    sys.path.insert(0, str(SOURCE / "cmake"))
+    import modules
 
-        found = modules.contract_hash(SOURCE / "harness").encode()
-        data = module.read_bytes()
-        self.assertEqual(data.count(found), 1, "the module has the hash of the headers")
-        module.write_bytes(data.replace(found, b"0123456789abcdef"))
-        done, rows = self.run_all()
-        self.check(done, 1)
-        self.assertIn(
-            "was compiled with other headers of the contract (0123456789abcdef)", rows["double/cpu_good"]["reason"]
-        )
+    found = modules.contract_hash(SOURCE / "harness").encode()
+    data = module.read_bytes()
+    assert data.count(found) == 1, "the module has the hash of the headers"
+    module.write_bytes(data.replace(found, b"0123456789abcdef"))
+    done, rows = world.run_all()
+    world.check(done, 1)
+    assert "was compiled with other headers of the contract (0123456789abcdef)" in rows["double/cpu_good"]["reason"]
 
-    def test_names(self):
-        """A file that no name fits is told, and the others run."""
-        self.write("cpu_good.c", variant("cpu_good"))
-        for path, text in (
-            ("double/openmp.c", "the build ignores this name; rename it to cpu_openmp.c"),
-            ("double/tile.cu", "the build ignores this name; rename it to cuda_tile.cu"),
-            ("double/numpy.py", "the build ignores this name; rename it to peer_numpy.py"),
-            (
-                "double/cpu_fast.cu",
-                "cpu_* ends in .c, .cu begins with cuda_: rename it to cpu_fast.c or to cuda_fast.cu",
-            ),
-            ("double/tile.cuh", "rename it to _tile.cuh"),
-            ("double/cpu_fast.cc", "not a variant; expected cpu_NAME.c, cuda_NAME.cu, peer_NAME.py"),
-            ("double/Cpu-fast.c", "the build ignores this name"),
-            ("cpu_fast.c", "a variant lies in the folder of its op: move it to impls/OP/cpu_fast.c"),
-            (
-                "dubble/cpu_loop.c",
-                "no op 'dubble' (did you mean double?): rename the folder, or write reference/dubble.c",
-            ),
-            ("common/gather.cuh", None),
-            ("double/_shared.h", None),
-            ("double/.cpu_loop.c.swp", None),
-            ("double/cpu_loop.c~", None),
-        ):
-            file = self.tree / "impls" / path
-            file.parent.mkdir(exist_ok=True)
-            file.write_text("")
-            done = self.call("run", CASE, *QUICK, "--variants", "cpu_good")
-            self.check(done, 0, *([text] if text else []))
-            told = [line for line in done.stderr.splitlines() if line.startswith("impls/")]
-            self.assertEqual(len(told), 1 if text else 0, done.stderr)
-            file.unlink()
-            if file.parent.name == "dubble":
-                file.parent.rmdir()
+
+def test_names(world):
+    """A file that no name fits is told, and the others run."""
+    world.write("cpu_good.c", variant("cpu_good"))
+    for path, text in (
+        ("double/openmp.c", "the build ignores this name; rename it to cpu_openmp.c"),
+        ("double/tile.cu", "the build ignores this name; rename it to cuda_tile.cu"),
+        ("double/numpy.py", "the build ignores this name; rename it to peer_numpy.py"),
+        (
+            "double/cpu_fast.cu",
+            "cpu_* ends in .c, .cu begins with cuda_: rename it to cpu_fast.c or to cuda_fast.cu",
+        ),
+        ("double/tile.cuh", "rename it to _tile.cuh"),
+        ("double/cpu_fast.cc", "not a variant; expected cpu_NAME.c, cuda_NAME.cu, peer_NAME.py"),
+        ("double/Cpu-fast.c", "the build ignores this name"),
+        ("cpu_fast.c", "a variant lies in the folder of its op: move it to impls/OP/cpu_fast.c"),
+        (
+            "dubble/cpu_loop.c",
+            "no op 'dubble' (did you mean double?): rename the folder, or write reference/dubble.c",
+        ),
+        ("common/gather.cuh", None),
+        ("double/_shared.h", None),
+        ("double/.cpu_loop.c.swp", None),
+        ("double/cpu_loop.c~", None),
+    ):
+        file = world.tree / "impls" / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("")
+        done = world.call("run", CASE, *QUICK, "--variants", "cpu_good")
+        world.check(done, 0, *([text] if text else []))
+        told = [line for line in done.stderr.splitlines() if line.startswith("impls/")]
+        assert len(told) == (1 if text else 0), done.stderr
+        file.unlink()
+        if file.parent.name == "dubble":
+            file.parent.rmdir()
 
 
 # What nothing of the program may notice: name, what the file defines.
@@ -248,93 +254,91 @@ INTRUDERS = {
 }
 
 
-class Isolated(World):
-    """A wrong result is found, and a right one passes, whatever else the file defines; and the parent runs none of it."""
-
-    def test_intruders(self):
-        for name, above in INTRUDERS.items():
-            mark = self.folder / f"{name}.mark"
-            above = '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n' + above.format(mark=mark)
-            self.write(f"cpu_right_{name}.c", variant(f"cpu_right_{name}", above=above))
-            self.write(f"cpu_wrong_{name}.c", variant(f"cpu_wrong_{name}", above=above, value="0 * x[i]"))
-        done, rows = self.run_all()
-        for name in INTRUDERS:
-            right, wrong = rows[f"double/cpu_right_{name}"], rows[f"double/cpu_wrong_{name}"]
-            self.assertEqual(right["verdict"], "pass", right["reason"])
-            self.assertEqual((wrong["verdict"], wrong["timing"]), ("fail", None), wrong["reason"])
-        self.assertEqual(done.returncode, 1)
-
-    def test_the_parent_maps_none(self):
-        """Its constructor notes every process that it runs in: none of them is the program that was called."""
-        mark = self.folder / "mark"
-        self.write("cpu_good.c", variant("cpu_good", above=INTRUDERS["constructor"].format(mark=mark)))
-        process = subprocess.Popen([self.program, "run", CASE, *QUICK], cwd=self.folder, stdout=subprocess.DEVNULL)
-        self.assertEqual(process.wait(timeout=120), 0)
-        found = {int(line) for line in mark.read_text().split()}
-        self.assertTrue(found)
-        self.assertNotIn(process.pid, found)
-
-    def test_one_export(self):
-        self.write("cpu_good.c", variant("cpu_good", above=INTRUDERS["weak"].format()))
-        self.check(self.run_all()[0], 0)
-        done = subprocess.run(
-            ["nm", "-D", "--defined-only", self.modules / "double/cpu_good.so"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        self.assertEqual([line.split()[-1] for line in done.stdout.splitlines()], ["rungs_module"])
-
-    def test_a_module_that_crashes_as_it_is_loaded(self):
-        self.write("cpu_good.c", variant("cpu_good"))
-        for name, body in (("crash", "__builtin_trap();"), ("exit", "_exit(0);"), ("hang", "for (;;) pause();")):
-            above = f"#include <unistd.h>\n__attribute__((constructor)) static void early(void) {{ {body} }}\n"
-            self.write(f"cpu_{name}.c", variant(f"cpu_{name}", above=above))
-        done, rows = self.run_all()
-        self.check(done, 1, "1 passed", "3 errors")
-        for name in ("crash", "exit", "hang"):
-            self.assertIn("cannot be loaded", rows[f"double/cpu_{name}"]["reason"])
+# A wrong result is found, and a right one passes, whatever else the file defines; and the parent runs none of it.
 
 
-class Try(World):
-    """`rungs try FILE --op OP`: a file from anywhere."""
-
-    def test_a_file_beside_the_ladder(self):
-        self.write("cpu_loop.c", variant("cpu_loop"))
-        mine = self.folder / "My-Idea.c"
-        mine.write_text(variant("cpu_mine"))
-        rows = self.folder / "rows.jsonl"
-        done = self.call("try", mine, "--op", "double", "n=1003 dtype=f64", "--quick", "--out", rows)
-        self.check(done, 0, "double/try_my_idea", "double/cpu_loop")
-        found = {row["variant"]: row["verdict"] for row in rows_of(rows)}
-        self.assertEqual(found, {"double/try_my_idea": "pass", "double/cpu_loop": "pass"})
-        mine.write_text(variant("cpu_mine", value="3 * x[i]"))
-        self.check(self.call("try", mine, "--op", "double", "n=1003", "--variants", "try_*", "--quick"), 1, "1 failed")
-
-    def test_what_is_wrong_is_told(self):
-        mine = self.folder / "mine.c"
-        mine.write_text("nonsense\n")
-        self.check(self.call("try", mine, "--op", "double"), 1, "mine.c:1:1: error")
-        self.check(self.call("try", mine), 2, "--op NAME is missing")
-        self.check(self.call("try", mine, "--op", "dubble"), 2, "did you mean 'double'?")
-        self.check(self.call("try", self.folder / "absent.c", "--op", "double"), 2, "absent.c")
-        (self.folder / "mine.py").write_text("")
-        self.check(self.call("try", self.folder / "mine.py", "--op", "double"), 2, "ends in .c or .cu")
-
-    @unittest.skipUnless(CUDA and EMULATOR, "no CUDA variants in this build")
-    def test_a_kernel(self):
-        mine = self.folder / "mine.cu"
-        mine.write_text((SOURCE / "impls/double/cuda_naive.cu").read_text())
-        self.check(
-            self.call("try", mine, "--op", "double", "n=1003", "--variants", "try_*", "--emulate", "--quick"),
-            0,
-            "double/try_mine",
-            "1 passed",
-        )
+def test_intruders(world):
+    for name, above in INTRUDERS.items():
+        mark = world.folder / f"{name}.mark"
+        above = '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n' + above.format(mark=mark)
+        world.write(f"cpu_right_{name}.c", variant(f"cpu_right_{name}", above=above))
+        world.write(f"cpu_wrong_{name}.c", variant(f"cpu_wrong_{name}", above=above, value="0 * x[i]"))
+    done, rows = world.run_all()
+    for name in INTRUDERS:
+        right, wrong = rows[f"double/cpu_right_{name}"], rows[f"double/cpu_wrong_{name}"]
+        assert right["verdict"] == "pass", right["reason"]
+        assert (wrong["verdict"], wrong["timing"]) == ("fail", None), wrong["reason"]
+    assert done.returncode == 1
 
 
-if __name__ == "__main__":
-    if SANITIZED:
-        print("a sanitizer's program loads no module that was compiled without it")
-        sys.exit(77)
-    unittest.main()
+def test_the_parent_maps_none(world):
+    """Its constructor notes every process that it runs in: none of them is the program that was called."""
+    mark = world.folder / "mark"
+    world.write("cpu_good.c", variant("cpu_good", above=INTRUDERS["constructor"].format(mark=mark)))
+    process = subprocess.Popen([world.program, "run", CASE, *QUICK], cwd=world.folder, stdout=subprocess.DEVNULL)
+    assert process.wait(timeout=120) == 0
+    found = {int(line) for line in mark.read_text().split()}
+    assert found
+    assert process.pid not in found
+
+
+def test_one_export(world):
+    world.write("cpu_good.c", variant("cpu_good", above=INTRUDERS["weak"].format()))
+    world.check(world.run_all()[0], 0)
+    done = subprocess.run(
+        ["nm", "-D", "--defined-only", world.modules / "double/cpu_good.so"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [line.split()[-1] for line in done.stdout.splitlines()] == ["rungs_module"]
+
+
+def test_a_module_that_crashes_as_it_is_loaded(world):
+    world.write("cpu_good.c", variant("cpu_good"))
+    for name, body in (("crash", "__builtin_trap();"), ("exit", "_exit(0);"), ("hang", "for (;;) pause();")):
+        above = f"#include <unistd.h>\n__attribute__((constructor)) static void early(void) {{ {body} }}\n"
+        world.write(f"cpu_{name}.c", variant(f"cpu_{name}", above=above))
+    done, rows = world.run_all()
+    world.check(done, 1, "1 passed", "3 errors")
+    for name in ("crash", "exit", "hang"):
+        assert "cannot be loaded" in rows[f"double/cpu_{name}"]["reason"]
+
+
+# `rungs try FILE --op OP`: a file from anywhere.
+
+
+def test_a_file_beside_the_ladder(world):
+    world.write("cpu_loop.c", variant("cpu_loop"))
+    mine = world.folder / "My-Idea.c"
+    mine.write_text(variant("cpu_mine"))
+    rows = world.folder / "rows.jsonl"
+    done = world.call("try", mine, "--op", "double", "n=1003 dtype=f64", "--quick", "--out", rows)
+    world.check(done, 0, "double/try_my_idea", "double/cpu_loop")
+    found = {row["variant"]: row["verdict"] for row in rows_of(rows)}
+    assert found == {"double/try_my_idea": "pass", "double/cpu_loop": "pass"}
+    mine.write_text(variant("cpu_mine", value="3 * x[i]"))
+    world.check(world.call("try", mine, "--op", "double", "n=1003", "--variants", "try_*", "--quick"), 1, "1 failed")
+
+
+def test_what_is_wrong_is_told(world):
+    mine = world.folder / "mine.c"
+    mine.write_text("nonsense\n")
+    world.check(world.call("try", mine, "--op", "double"), 1, "mine.c:1:1: error")
+    world.check(world.call("try", mine), 2, "--op NAME is missing")
+    world.check(world.call("try", mine, "--op", "dubble"), 2, "did you mean 'double'?")
+    world.check(world.call("try", world.folder / "absent.c", "--op", "double"), 2, "absent.c")
+    (world.folder / "mine.py").write_text("")
+    world.check(world.call("try", world.folder / "mine.py", "--op", "double"), 2, "ends in .c or .cu")
+
+
+@pytest.mark.skipif(not (CUDA and EMULATOR), reason="no CUDA variants in this build")
+def test_a_kernel(world):
+    mine = world.folder / "mine.cu"
+    mine.write_text((SOURCE / "impls/double/cuda_naive.cu").read_text())
+    world.check(
+        world.call("try", mine, "--op", "double", "n=1003", "--variants", "try_*", "--emulate", "--quick"),
+        0,
+        "double/try_mine",
+        "1 passed",
+    )

@@ -14,8 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-import unittest
-import unittest.mock
+from unittest import mock
 
 SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 WORKER = SOURCE / "harness" / "device" / "peer_worker.py"
@@ -38,6 +37,7 @@ except ImportError:
 
 sys.path.append(str(WORKER.parent))
 import peer_threads  # noqa: E402
+import pytest
 
 
 def has(module):
@@ -164,11 +164,17 @@ def make_case(agg, n, window, dtype="f64", incomplete="nan"):
     }
 
 
-class PeerTest(unittest.TestCase):
-    def setUp(self):
-        self.sessions = []
+FUNCTIONS = (
+    "def supports(case, tunables): return None\ndef prepare(case, tunables, inputs): return inputs\n"
+    "def load(state, inputs): pass\ndef run(state): {run}\ndef fetch(state, outputs, out): {fetch}\n"
+)
 
-    def tearDown(self):
+
+class Peers:
+    def __init__(self, folder):
+        self.folder, self.sessions = folder, []
+
+    def end(self):
         for session in self.sessions:
             if session.child.poll() is None:
                 session.child.kill()
@@ -184,403 +190,411 @@ class PeerTest(unittest.TestCase):
         session = self.session(environment=environment)
         session.write(x)
         reply = session.open(variant, case, x.size, tunables)
-        self.assertEqual(reply, {"ok": True, "prepare_seconds": None})
+        assert reply == {"ok": True, "prepare_seconds": None}
         tolerance = 1e-9 if case["dtype"] == "f64" else 2e-5
         for data in (x, x[::-1] + x.dtype.type(1)):
             session.write(numpy.ascontiguousarray(data))
             reply = session.ask(do="run")
-            self.assertIn("ok", reply, reply)
-            self.assertGreater(reply["seconds"], 0)
+            assert "ok" in reply, reply
+            assert reply["seconds"] > 0
             actual = session.read(DTYPES[case["dtype"]], x.size)
             numpy.testing.assert_allclose(
                 actual, reference(case, data), rtol=tolerance, atol=tolerance, err_msg=f"{variant} {case['text']}"
             )
-            self.assertEqual(
-                os.pread(session.files[0], x.nbytes, 0),
-                numpy.ascontiguousarray(data).tobytes(),
-                "the input was changed",
+            assert os.pread(session.files[0], x.nbytes, 0) == numpy.ascontiguousarray(data).tobytes(), (
+                "the input was changed"
             )
-        self.assertEqual(session.close(), ({"ok": True}, 0))
+        assert session.close() == ({"ok": True}, 0)
 
     def normal(self, n, dtype="f64"):
         return numpy.random.default_rng(3).normal(size=n).astype(DTYPES[dtype])
 
-
-AGGREGATES = ("mean", "sum", "var", "std", "min", "max")
-
-
-class CpuPeers(PeerTest):
     def each(
         self, variant, aggregates, others=((1009, 1, "f64", "nan"), (40, 40, "f64", "inf"), (40, 41, "f32", "inf"))
     ):
         for agg in aggregates:
-            with self.subTest(agg=agg):
-                self.compare(variant, make_case(agg, 1009, 30), self.normal(1009))
+            self.compare(variant, make_case(agg, 1009, 30), self.normal(1009))
         for n, window, dtype, incomplete in others:
-            with self.subTest(n=n, window=window):
-                self.compare(
-                    variant,
-                    make_case("var" if window == 1 else "mean", n, window, dtype, incomplete),
-                    self.normal(n, dtype),
-                )
-
-    @unittest.skipUnless(has("pandas"), "pandas is not installed")
-    def test_pandas(self):
-        self.each("rolling/peer_pandas", AGGREGATES)
-
-    @unittest.skipUnless(has("bottleneck"), "Bottleneck is not installed")
-    def test_bottleneck(self):
-        self.each("rolling/peer_bottleneck", AGGREGATES, ((40, 40, "f64", "inf"), (41, 3, "f32", "nan")))
-
-    @unittest.skipUnless(has("polars"), "Polars is not installed")
-    def test_polars(self):
-        self.each("rolling/peer_polars", AGGREGATES, ((40, 40, "f64", "inf"), (40, 3, "f32", "nan")))
-
-    @unittest.skipUnless(has("numba"), "numba is not installed")
-    def test_numba_cpu(self):
-        self.each("rolling/peer_numba_cpu", ("sum", "std", "max"))  # each compiles for seconds
-
-    @unittest.skipUnless(has("numba"), "numba is not installed")
-    def test_numba_cpu_many_batches_with_nan_and_infinity(self):
-        x = self.normal(40001)
-        x[100], x[20000], x[30000] = math.nan, math.inf, -math.inf
-        for agg in ("min", "var"):
-            self.compare("rolling/peer_numba_cpu", make_case(agg, x.size, 9), x)
-
-    @unittest.skipUnless(has("pandas"), "pandas is not installed")
-    def test_an_empty_array(self):
-        self.check_empty("rolling/peer_pandas")
-
-    @unittest.skipUnless(has("numba"), "numba is not installed")
-    def test_an_empty_array_in_numba(self):
-        self.check_empty("rolling/peer_numba_cpu")
+            self.compare(
+                variant,
+                make_case("var" if window == 1 else "mean", n, window, dtype, incomplete),
+                self.normal(n, dtype),
+            )
 
     def check_empty(self, variant):
         session = self.session()
-        self.assertIn("ok", session.open(variant, make_case("mean", 0, 4), 0))
-        self.assertIn("ok", session.ask(do="run"))
-        self.assertEqual(session.close(), ({"ok": True}, 0))
-
-    @unittest.skipUnless(has("pandas"), "pandas is not installed")
-    def test_samples(self):
-        session = self.session()
-        session.write(self.normal(5000))
-        session.open("rolling/peer_pandas", make_case("mean", 5000, 30), 5000)
-        timing, shown = session.time(
-            modes=["cold", "hot", "graph", "enqueue", "complete"],
-            min_samples=3,
-            max_samples=5,
-            seconds=0.0,
-            checks={"cold": [{"sample": 1, "set": 0}]},
-        )
-        self.assertEqual(shown, [{"mode": "cold", "sample": 1, "set": 0}, {"mode": "hot", "sample": 2, "set": 0}])
-        self.assertEqual(sorted(timing), ["cold", "complete", "enqueue", "graph", "hot"])
-        for mode in ("cold", "hot"):
-            self.assertEqual(len(timing[mode]["samples"]), 3)
-            self.assertTrue(all(0 < s < 60 for s in timing[mode]["samples"]), timing[mode])
-            self.assertIsNone(timing[mode]["why_none"])
-            self.assertEqual(timing[mode]["clock"], "steady clock")
-        for mode in ("graph", "enqueue", "complete"):
-            self.assertEqual(timing[mode]["samples"], [])
-            self.assertIn("CPU", timing[mode]["why_none"])
-
-    @unittest.skipUnless(has("pandas"), "pandas is not installed")
-    def test_sampling_stops_at_the_most_samples(self):
-        session = self.session()
-        session.write(self.normal(50))
-        session.open("rolling/peer_pandas", make_case("mean", 50, 3), 50)
-        timing, _ = session.time(modes=["hot"], min_samples=2, max_samples=4, seconds=1e6)
-        self.assertEqual(len(timing["hot"]["samples"]), 4)
-
-    @unittest.skipUnless(has("pandas"), "pandas is not installed")
-    def test_a_check_that_is_not_answered_ends_the_timing(self):
-        session = self.session()
-        session.write(self.normal(50))
-        session.open("rolling/peer_pandas", make_case("mean", 50, 3), 50)
-        self.assertIn("check", session.ask(do="time", modes=["hot"], min_samples=2, max_samples=2, seconds=0.0))
-        self.assertEqual(session.ask(do="run")["kind"], "internal")
-
-
-class OneEngine(unittest.TestCase):
-    """The C code that times our variants times these calls too; a GPU's part of it is tests/gpu/measure_selftest.cu."""
-
-    LIMITS = {"modes": ["hot"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
-
-    def engine(self):
-        sys.path[:0] = [str(SOURCE / "harness" / "device")]
-        import peer_timing
-
-        return peer_timing, peer_timing.Engine(str(MEASURE))
-
-    def test_a_sample_is_the_time_of_one_call(self):
-        peer_timing, engine = self.engine()
-        calls = []
-
-        def run():
-            calls.append(1)
-            time.sleep(0.01)
-
-        timed = peer_timing.time_modes(engine, "cpu", run, self.LIMITS, fetch=None)["hot"]
-        self.assertEqual(
-            (len(timed["samples"]), timed["calls_per_sample"], timed["clock"], timed["why_none"]),
-            (3, 1, "steady clock", None),
-        )
-        self.assertTrue(all(0.01 <= seconds < 5 for seconds in timed["samples"]), timed)
-        self.assertGreaterEqual(len(calls), 4)  # a pilot before them
-
-    def test_short_calls_are_timed_many_at_once(self):
-        peer_timing, engine = self.engine()
-        timed = [peer_timing.time_modes(engine, "cpu", lambda: None, self.LIMITS, fetch=None)["hot"] for _ in range(20)]
-        self.assertGreater(
-            max(mode["calls_per_sample"] for mode in timed), 1
-        )  # a pilot on a busy machine may take long
-
-    def test_what_a_call_raises_comes_back(self):
-        peer_timing, engine = self.engine()
-
-        def run():
-            raise KeyError("a library's own error")
-
-        with self.assertRaisesRegex(KeyError, "a library's own error"):
-            peer_timing.time_modes(engine, "cpu", run, self.LIMITS, fetch=None)
-
-    def test_the_modes_are_those_of_the_program(self):
-        _, engine = self.engine()
-        self.assertEqual(list(engine.modes), ["cold", "hot", "graph", "enqueue", "complete"])
-
-
-class Graphs(unittest.TestCase):
-    """A library is played that doubles an array in two launches, of which a capture sees those on its stream."""
-
-    def graph(self, seen, drift=0.0):
-        sys.path[:0] = [str(SOURCE / "harness" / "device")]
-        import peer_libraries
-        import peer_timing
-
-        x, replays = numpy.arange(1.0, 9.0), []
-
-        class Played(peer_libraries.Library):
-            captures = True
-
-            def graph(self, run):
-                kept = run()
-
-                def replay():
-                    replays.append(1)
-                    kept[0][:] = x
-                    if seen == 2:
-                        kept[0][:] += x + drift
-
-                return replay, kept
-
-            def poison(self, array):
-                array.fill(numpy.nan)
-
-        command = {"modes": ["graph"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
-        fetch = lambda kept: {"y": kept[0].copy()}
-        with unittest.mock.patch.dict(peer_libraries.LIBRARIES, {"played": Played}):
-            timing = peer_timing.time_modes(
-                peer_timing.Engine(str(MEASURE)), "played", lambda: (x + x,), command, fetch
-            )
-        return timing["graph"], len(replays)
-
-    def test_a_replay_that_gives_the_result_is_timed(self):
-        for drift in (0.0, 1e-9):  # sums in another order
-            timed, replays = self.graph(seen=2, drift=drift)
-            self.assertIsNone(timed["why_none"])
-            self.assertEqual(len(timed["samples"]), 3)
-            self.assertGreaterEqual(replays, 4)  # one is looked at
-
-    def test_a_replay_without_all_the_work_is_not(self):
-        timed, replays = self.graph(seen=1)
-        self.assertEqual(timed["samples"], [])
-        self.assertIn("does not give y", timed["why_none"])
-        self.assertEqual(replays, 1)
-
-
-@unittest.skipUnless(has("numba"), "numba is not installed")
-class NumbaKernelsInTheSimulator(PeerTest):
-    """Small: the simulator runs every thread as a Python thread."""
+        assert "ok" in session.open(variant, make_case("mean", 0, 4), 0)
+        assert "ok" in session.ask(do="run")
+        assert session.close() == ({"ok": True}, 0)
 
     def simulate(self, name, agg, n, window, tunables, **more):
         environment = {"NUMBA_ENABLE_CUDASIM": "1"}
         case = make_case(agg, n, window, **more)
         self.compare(f"rolling/{name}", case, self.normal(n, case["dtype"]), tunables, environment)
 
-    def test_naive(self):
-        for agg in ("mean", "std", "max"):
-            self.simulate("peer_numba_cuda_naive", agg, 75, 5, {"threads": 32})
-
-    def test_shared(self):
-        for agg in ("sum", "min"):
-            self.simulate("peer_numba_cuda_shared", agg, 75, 40, {"threads": 32}, incomplete="inf")
-
-    def test_tile(self):
-        for agg in AGGREGATES:
-            self.simulate("peer_numba_cuda_tile", agg, 131, 6, {"threads": 32, "tile": 3})
-        self.simulate(
-            "peer_numba_cuda_tile", "mean", 131, 60, {"threads": 32, "tile": 3}, dtype="f32", incomplete="inf"
-        )
-
-    def test_too_much_shared_memory_is_a_skip(self):
-        session = self.session()
-        session.write(self.normal(10000))
-        reply = session.open(
-            "rolling/peer_numba_cuda_tile", make_case("mean", 10000, 3074), 10000, {"threads": 64, "tile": 48}
-        )
-        self.assertIn("6145 elements are 49160 bytes of shared memory", reply["skip"])
-
-
-class Refusals(PeerTest):
-    def test_gpu_peers_say_what_is_missing(self):
-        for name, framework in GPU_FRAMEWORKS.items():
-            with self.subTest(peer=name):
-                session = self.session(environment={"CUDA_VISIBLE_DEVICES": "none"})
-                session.write(self.normal(100))
-                reply = session.open(f"rolling/{name}", make_case("mean", 100, 4), 100, {"threads": 64, "tile": 48})
-                self.assertEqual(list(reply), ["skip"], reply)
-                expected = "no CUDA device" if has(framework) else f"{framework} is not installed: ./rungs installs it"
-                self.assertIn(expected, reply["skip"])
-
-    def test_an_aggregate_that_a_peer_does_not_know(self):
-        session = self.session()
-        session.write(self.normal(10))
-        self.assertEqual(
-            session.open("rolling/peer_cupy", make_case("std", 10, 4), 10),
-            {"skip": "agg=std: this peer knows mean, min, max"},
-        )
-
-    def test_no_complete_window_is_no_work_for_a_library(self):
-        for name in (
-            "peer_bottleneck",
-            "peer_polars",
-            "peer_cupy",
-            "peer_torch_pool",
-            "peer_torch_cumsum",
-            "peer_cudf",
-        ):
-            session = self.session()
-            session.write(self.normal(10))
-            reply = session.open(f"rolling/{name}", make_case("mean", 10, 11), 10)
-            self.assertEqual(
-                reply, {"skip": "window > n: no window is complete, and this peer computes no others"}, name
-            )
-
-    def test_cudf_says_how_it_is_had(self):
-        session = self.session(environment={"CUDA_VISIBLE_DEVICES": "none"})
-        session.write(self.normal(100))
-        reply = session.open("rolling/peer_cudf", make_case("mean", 100, 4), 100)
-        found = has("pylibcudf") or (SOURCE / "build/cudf/pylibcudf").is_dir()
-        self.assertIn(
-            "no CUDA device" if found else "pylibcudf is not installed: optional, 0.4 GB: build/python/bin/pip install",
-            reply.get("skip", str(reply)),
-        )
-
-    def test_an_original_that_no_package_has_names_its_variable(self):
-        case = {
-            **make_case("mean", 8, 2, "f32"),
-            "op": "moments",
-            "params": {"rows": 4, "cols": 2, "order": 4, "weights": "none", "degenerate": "nan"},
-        }
-        with tempfile.TemporaryDirectory() as folder:
-            for value, expected in (
-                ("", "not testable here: set RUNGS_ORIGINALS=DIR"),
-                (folder, "statistics_cuda.cu does not exist"),
-            ):
-                session = self.session(environment={"RUNGS_ORIGINALS": value})
-                session.write(self.normal(8, "f32"))
-                self.assertIn(expected, session.open("moments/peer_original_statistics", case, 8).get("skip", ""))
-
     def planted(self, body):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        path = pathlib.Path(folder.name) / "rolling"
-        path.mkdir()
+        folder = self.folder / str(len(self.sessions))
+        path = folder / "rolling"
+        path.mkdir(parents=True)
         (path / "peer_planted.py").write_text('VARIANT = {"framework": "planted"}\n' + body)
-        session = self.session(impls=folder.name)
+        session = self.session(impls=folder)
         session.write(self.normal(8))
         return session, session.open("rolling/peer_planted", make_case("mean", 8, 2), 8)
 
-    FUNCTIONS = (
-        "def supports(case, tunables): return None\ndef prepare(case, tunables, inputs): return inputs\n"
-        "def load(state, inputs): pass\ndef run(state): {run}\ndef fetch(state, outputs, out): {fetch}\n"
+
+@pytest.fixture
+def peers(folder):
+    made = Peers(folder)
+    yield made
+    made.end()
+
+
+AGGREGATES = ("mean", "sum", "var", "std", "min", "max")
+
+
+@pytest.mark.skipif(not has("pandas"), reason="pandas is not installed")
+def test_pandas(peers):
+    peers.each("rolling/peer_pandas", AGGREGATES)
+
+
+@pytest.mark.skipif(not has("bottleneck"), reason="Bottleneck is not installed")
+def test_bottleneck(peers):
+    peers.each("rolling/peer_bottleneck", AGGREGATES, ((40, 40, "f64", "inf"), (41, 3, "f32", "nan")))
+
+
+@pytest.mark.skipif(not has("polars"), reason="Polars is not installed")
+def test_polars(peers):
+    peers.each("rolling/peer_polars", AGGREGATES, ((40, 40, "f64", "inf"), (40, 3, "f32", "nan")))
+
+
+@pytest.mark.skipif(not has("numba"), reason="numba is not installed")
+def test_numba_cpu(peers):
+    peers.each("rolling/peer_numba_cpu", ("sum", "std", "max"))  # each compiles for seconds
+
+
+@pytest.mark.skipif(not has("numba"), reason="numba is not installed")
+def test_numba_cpu_many_batches_with_nan_and_infinity(peers):
+    x = peers.normal(40001)
+    x[100], x[20000], x[30000] = math.nan, math.inf, -math.inf
+    for agg in ("min", "var"):
+        peers.compare("rolling/peer_numba_cpu", make_case(agg, x.size, 9), x)
+
+
+@pytest.mark.skipif(not has("pandas"), reason="pandas is not installed")
+def test_an_empty_array(peers):
+    peers.check_empty("rolling/peer_pandas")
+
+
+@pytest.mark.skipif(not has("numba"), reason="numba is not installed")
+def test_an_empty_array_in_numba(peers):
+    peers.check_empty("rolling/peer_numba_cpu")
+
+
+@pytest.mark.skipif(not has("pandas"), reason="pandas is not installed")
+def test_samples(peers):
+    session = peers.session()
+    session.write(peers.normal(5000))
+    session.open("rolling/peer_pandas", make_case("mean", 5000, 30), 5000)
+    timing, shown = session.time(
+        modes=["cold", "hot", "graph", "enqueue", "complete"],
+        min_samples=3,
+        max_samples=5,
+        seconds=0.0,
+        checks={"cold": [{"sample": 1, "set": 0}]},
     )
+    assert shown == [{"mode": "cold", "sample": 1, "set": 0}, {"mode": "hot", "sample": 2, "set": 0}]
+    assert sorted(timing) == ["cold", "complete", "enqueue", "graph", "hot"]
+    for mode in ("cold", "hot"):
+        assert len(timing[mode]["samples"]) == 3
+        assert all(0 < s < 60 for s in timing[mode]["samples"]), timing[mode]
+        assert timing[mode]["why_none"] is None
+        assert timing[mode]["clock"] == "steady clock"
+    for mode in ("graph", "enqueue", "complete"):
+        assert timing[mode]["samples"] == []
+        assert "CPU" in timing[mode]["why_none"]
 
-    def test_a_missing_library_is_a_skip(self):
-        _, reply = self.planted(
-            "def supports(case, tunables): return None\ndef prepare(case, tunables, inputs): import no_such_library\n"
-        )
-        self.assertEqual(reply, {"skip": "no_such_library is not installed: see requirements.txt"})
 
-    def test_a_peer_that_raises_is_an_error(self):
-        for raised, kind in (
-            ("ValueError('seven')", "internal"),
-            ("MemoryError('eight')", "memory"),
-            ("RuntimeError('CUDA error 700')", "device"),
+@pytest.mark.skipif(not has("pandas"), reason="pandas is not installed")
+def test_sampling_stops_at_the_most_samples(peers):
+    session = peers.session()
+    session.write(peers.normal(50))
+    session.open("rolling/peer_pandas", make_case("mean", 50, 3), 50)
+    timing, _ = session.time(modes=["hot"], min_samples=2, max_samples=4, seconds=1e6)
+    assert len(timing["hot"]["samples"]) == 4
+
+
+@pytest.mark.skipif(not has("pandas"), reason="pandas is not installed")
+def test_a_check_that_is_not_answered_ends_the_timing(peers):
+    session = peers.session()
+    session.write(peers.normal(50))
+    session.open("rolling/peer_pandas", make_case("mean", 50, 3), 50)
+    assert "check" in session.ask(do="time", modes=["hot"], min_samples=2, max_samples=2, seconds=0.0)
+    assert session.ask(do="run")["kind"] == "internal"
+
+
+LIMITS = {"modes": ["hot"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
+
+
+def load_engine():
+    """The C code that times our variants times these calls too; a GPU's part of it is tests/gpu/measure_selftest.cu."""
+    sys.path[:0] = [str(SOURCE / "harness" / "device")]
+    import peer_timing
+
+    return peer_timing, peer_timing.Engine(str(MEASURE))
+
+
+def test_a_sample_is_the_time_of_one_call():
+    peer_timing, engine = load_engine()
+    calls = []
+
+    def run():
+        calls.append(1)
+        time.sleep(0.01)
+
+    timed = peer_timing.time_modes(engine, "cpu", run, LIMITS, fetch=None)["hot"]
+    assert (len(timed["samples"]), timed["calls_per_sample"], timed["clock"], timed["why_none"]) == (
+        3,
+        1,
+        "steady clock",
+        None,
+    )
+    assert all(0.01 <= seconds < 5 for seconds in timed["samples"]), timed
+    assert len(calls) >= 4  # a pilot before them
+
+
+def test_short_calls_are_timed_many_at_once():
+    peer_timing, engine = load_engine()
+    timed = [peer_timing.time_modes(engine, "cpu", lambda: None, LIMITS, fetch=None)["hot"] for _ in range(20)]
+    assert max(mode["calls_per_sample"] for mode in timed) > 1  # a pilot on a busy machine may take long
+
+
+def test_what_a_call_raises_comes_back():
+    peer_timing, engine = load_engine()
+
+    def run():
+        raise KeyError("a library's own error")
+
+    with pytest.raises(KeyError, match="a library's own error"):
+        peer_timing.time_modes(engine, "cpu", run, LIMITS, fetch=None)
+
+
+def test_the_modes_are_those_of_the_program():
+    _, engine = load_engine()
+    assert list(engine.modes) == ["cold", "hot", "graph", "enqueue", "complete"]
+
+
+def captured(seen, drift=0.0):
+    """A library is played that doubles an array in two launches, of which a capture sees those on its stream."""
+    sys.path[:0] = [str(SOURCE / "harness" / "device")]
+    import peer_libraries
+    import peer_timing
+
+    x, replays = numpy.arange(1.0, 9.0), []
+
+    class Played(peer_libraries.Library):
+        captures = True
+
+        def graph(self, run):
+            kept = run()
+
+            def replay():
+                replays.append(1)
+                kept[0][:] = x
+                if seen == 2:
+                    kept[0][:] += x + drift
+
+            return replay, kept
+
+        def poison(self, array):
+            array.fill(numpy.nan)
+
+    command = {"modes": ["graph"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
+    fetch = lambda kept: {"y": kept[0].copy()}
+    with mock.patch.dict(peer_libraries.LIBRARIES, {"played": Played}):
+        timing = peer_timing.time_modes(peer_timing.Engine(str(MEASURE)), "played", lambda: (x + x,), command, fetch)
+    return timing["graph"], len(replays)
+
+
+def test_a_replay_that_gives_the_result_is_timed():
+    for drift in (0.0, 1e-9):  # sums in another order
+        timed, replays = captured(seen=2, drift=drift)
+        assert timed["why_none"] is None
+        assert len(timed["samples"]) == 3
+        assert replays >= 4  # one is looked at
+
+
+def test_a_replay_without_all_the_work_is_not():
+    timed, replays = captured(seen=1)
+    assert timed["samples"] == []
+    assert "does not give y" in timed["why_none"]
+    assert replays == 1
+
+
+# Numba's kernels in its simulator. Small: the simulator runs every thread as a Python thread.
+@pytest.mark.skipif(not has("numba"), reason="numba is not installed")
+def test_naive(peers):
+    for agg in ("mean", "std", "max"):
+        peers.simulate("peer_numba_cuda_naive", agg, 75, 5, {"threads": 32})
+
+
+@pytest.mark.skipif(not has("numba"), reason="numba is not installed")
+def test_shared(peers):
+    for agg in ("sum", "min"):
+        peers.simulate("peer_numba_cuda_shared", agg, 75, 40, {"threads": 32}, incomplete="inf")
+
+
+@pytest.mark.skipif(not has("numba"), reason="numba is not installed")
+def test_tile(peers):
+    for agg in AGGREGATES:
+        peers.simulate("peer_numba_cuda_tile", agg, 131, 6, {"threads": 32, "tile": 3})
+    peers.simulate("peer_numba_cuda_tile", "mean", 131, 60, {"threads": 32, "tile": 3}, dtype="f32", incomplete="inf")
+
+
+@pytest.mark.skipif(not has("numba"), reason="numba is not installed")
+def test_too_much_shared_memory_is_a_skip(peers):
+    session = peers.session()
+    session.write(peers.normal(10000))
+    reply = session.open(
+        "rolling/peer_numba_cuda_tile", make_case("mean", 10000, 3074), 10000, {"threads": 64, "tile": 48}
+    )
+    assert "6145 elements are 49160 bytes of shared memory" in reply["skip"]
+
+
+def test_gpu_peers_say_what_is_missing(peers):
+    for name, framework in GPU_FRAMEWORKS.items():
+        session = peers.session(environment={"CUDA_VISIBLE_DEVICES": "none"})
+        session.write(peers.normal(100))
+        reply = session.open(f"rolling/{name}", make_case("mean", 100, 4), 100, {"threads": 64, "tile": 48})
+        assert list(reply) == ["skip"], reply
+        expected = "no CUDA device" if has(framework) else f"{framework} is not installed: ./rungs installs it"
+        assert expected in reply["skip"]
+
+
+def test_an_aggregate_that_a_peer_does_not_know(peers):
+    session = peers.session()
+    session.write(peers.normal(10))
+    assert session.open("rolling/peer_cupy", make_case("std", 10, 4), 10) == {
+        "skip": "agg=std: this peer knows mean, min, max"
+    }
+
+
+def test_no_complete_window_is_no_work_for_a_library(peers):
+    for name in (
+        "peer_bottleneck",
+        "peer_polars",
+        "peer_cupy",
+        "peer_torch_pool",
+        "peer_torch_cumsum",
+        "peer_cudf",
+    ):
+        session = peers.session()
+        session.write(peers.normal(10))
+        reply = session.open(f"rolling/{name}", make_case("mean", 10, 11), 10)
+        assert reply == {"skip": "window > n: no window is complete, and this peer computes no others"}, name
+
+
+def test_cudf_says_how_it_is_had(peers):
+    session = peers.session(environment={"CUDA_VISIBLE_DEVICES": "none"})
+    session.write(peers.normal(100))
+    reply = session.open("rolling/peer_cudf", make_case("mean", 100, 4), 100)
+    found = has("pylibcudf") or (SOURCE / "build/cudf/pylibcudf").is_dir()
+    assert (
+        "no CUDA device" if found else "pylibcudf is not installed: optional, 0.4 GB: build/python/bin/pip install"
+    ) in reply.get("skip", str(reply))
+
+
+def test_an_original_that_no_package_has_names_its_variable(peers):
+    case = {
+        **make_case("mean", 8, 2, "f32"),
+        "op": "moments",
+        "params": {"rows": 4, "cols": 2, "order": 4, "weights": "none", "degenerate": "nan"},
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for value, expected in (
+            ("", "not testable here: set RUNGS_ORIGINALS=DIR"),
+            (folder, "statistics_cuda.cu does not exist"),
         ):
-            session, reply = self.planted(self.FUNCTIONS.format(run=f"raise {raised}", fetch="pass"))
-            self.assertIn("ok", reply)
-            reply = session.ask(do="run")
-            self.assertEqual(reply["kind"], kind)
-            self.assertIn(raised.split("'")[1], reply["error"])
+            session = peers.session(environment={"RUNGS_ORIGINALS": value})
+            session.write(peers.normal(8, "f32"))
+            assert expected in session.open("moments/peer_original_statistics", case, 8).get("skip", "")
 
-    def test_an_output_that_is_not_written_stays_poison(self):
-        session, _ = self.planted(self.FUNCTIONS.format(run="return 0", fetch="out['y'][:4] = 1"))
-        self.assertIn("ok", session.ask(do="run"))
-        self.assertEqual(session.read("u1", 64).tolist()[32:], [0xA5] * 32)
 
-    def test_an_input_cannot_be_written(self):
-        session, _ = self.planted(self.FUNCTIONS.format(run="state['x'][0] = 1", fetch="pass"))
-        self.assertIn("read-only", session.ask(do="run")["error"])
+def test_a_missing_library_is_a_skip(peers):
+    _, reply = peers.planted(
+        "def supports(case, tunables): return None\ndef prepare(case, tunables, inputs): import no_such_library\n"
+    )
+    assert reply == {"skip": "no_such_library is not installed: see requirements.txt"}
 
-    def test_what_a_library_prints_does_not_reach_the_replies(self):
-        session, reply = self.planted(
-            "import os, sys\nprint('{noise', flush=True); os.write(1, b'more'); sys.stderr.write('and more')\n"
-            + self.FUNCTIONS.format(run="print('noise', flush=True)", fetch="pass")
-        )
-        self.assertIn("ok", reply)
-        self.assertIn("ok", session.ask(do="run"))
-        self.assertEqual(session.close(), ({"ok": True}, 0))
 
-    def test_threads_of_a_call(self):
-        """Those that work, not one that waits; unknown where one has ended."""
-        data, workers = bytes(40_000_000), [queue.SimpleQueue() for _ in range(3)]
-        done = queue.SimpleQueue()
-        for work in workers:
-            threading.Thread(
-                target=lambda work=work: [done.put(hashlib.sha256(piece)) for piece in iter(work.get, None)],
-                daemon=True,
-            ).start()
-        for busy in (1, 2, 3):
-            before = peer_threads.look()
-            for work in workers[:busy]:
-                work.put(data)
-            for _ in range(busy):
-                done.get()
-            self.assertEqual(peer_threads.used(before), busy)
+def test_a_peer_that_raises_is_an_error(peers):
+    for raised, kind in (
+        ("ValueError('seven')", "internal"),
+        ("MemoryError('eight')", "memory"),
+        ("RuntimeError('CUDA error 700')", "device"),
+    ):
+        session, reply = peers.planted(FUNCTIONS.format(run=f"raise {raised}", fetch="pass"))
+        assert "ok" in reply
+        reply = session.ask(do="run")
+        assert reply["kind"] == kind
+        assert raised.split("'")[1] in reply["error"]
+
+
+def test_an_output_that_is_not_written_stays_poison(peers):
+    session, _ = peers.planted(FUNCTIONS.format(run="return 0", fetch="out['y'][:4] = 1"))
+    assert "ok" in session.ask(do="run")
+    assert session.read("u1", 64).tolist()[32:] == [165] * 32
+
+
+def test_an_input_cannot_be_written(peers):
+    session, _ = peers.planted(FUNCTIONS.format(run="state['x'][0] = 1", fetch="pass"))
+    assert "read-only" in session.ask(do="run")["error"]
+
+
+def test_what_a_library_prints_does_not_reach_the_replies(peers):
+    session, reply = peers.planted(
+        "import os, sys\nprint('{noise', flush=True); os.write(1, b'more'); sys.stderr.write('and more')\n"
+        + FUNCTIONS.format(run="print('noise', flush=True)", fetch="pass")
+    )
+    assert "ok" in reply
+    assert "ok" in session.ask(do="run")
+    assert session.close() == ({"ok": True}, 0)
+
+
+def test_threads_of_a_call():
+    """Those that work, not one that waits; unknown where one has ended."""
+    data, workers = bytes(40_000_000), [queue.SimpleQueue() for _ in range(3)]
+    done = queue.SimpleQueue()
+    for work in workers:
+        threading.Thread(
+            target=lambda work=work: [done.put(hashlib.sha256(piece)) for piece in iter(work.get, None)],
+            daemon=True,
+        ).start()
+    for busy in (1, 2, 3):
         before = peer_threads.look()
-        ended = threading.Thread(target=hashlib.sha256, args=(data,))
-        ended.start()
-        while os.path.exists(f"/proc/self/task/{ended.native_id}"):
-            time.sleep(0.001)
-        self.assertIsNone(peer_threads.used(before))
-
-    def test_a_library_that_terminates_at_exit(self):
-        """As std::terminate does when a library's threads outlive its static objects."""
-        session, _ = self.planted(
-            "import ctypes\nc = ctypes.CDLL(None)\nc.__cxa_atexit(c.abort, None, None)\n"
-            + self.FUNCTIONS.format(run="return 0", fetch="pass")
-        )
-        self.assertEqual(session.close(), ({"ok": True}, 0))
-
-    def test_an_unknown_command_and_an_unknown_peer(self):
-        session = self.session()
-        self.assertIn("'dance'", session.ask(do="dance")["error"])
-        session.write(self.normal(4))
-        self.assertIn(
-            "peer_nobody.py does not exist", session.open("rolling/peer_nobody", make_case("mean", 4, 2), 4)["error"]
-        )
+        for work in workers[:busy]:
+            work.put(data)
+        for _ in range(busy):
+            done.get()
+        assert peer_threads.used(before) == busy
+    before = peer_threads.look()
+    ended = threading.Thread(target=hashlib.sha256, args=(data,))
+    ended.start()
+    while os.path.exists(f"/proc/self/task/{ended.native_id}"):
+        time.sleep(0.001)
+    assert peer_threads.used(before) is None
 
 
-if __name__ == "__main__":
-    unittest.main(verbosity=2)
+def test_a_library_that_terminates_at_exit(peers):
+    """As std::terminate does when a library's threads outlive its static objects."""
+    session, _ = peers.planted(
+        "import ctypes\nc = ctypes.CDLL(None)\nc.__cxa_atexit(c.abort, None, None)\n"
+        + FUNCTIONS.format(run="return 0", fetch="pass")
+    )
+    assert session.close() == ({"ok": True}, 0)
+
+
+def test_an_unknown_command_and_an_unknown_peer(peers):
+    session = peers.session()
+    assert "'dance'" in session.ask(do="dance")["error"]
+    session.write(peers.normal(4))
+    assert "peer_nobody.py does not exist" in session.open("rolling/peer_nobody", make_case("mean", 4, 2), 4)["error"]
