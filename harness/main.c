@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "device/device.h"
-#include "plan/modules.h"
 #include "plan/registry.h"
 #include "record/environment.h"
 #include "record/program.h"

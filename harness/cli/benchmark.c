@@ -9,7 +9,7 @@
 #include "device/device.h"
 #include "pipeline/evaluate.h"
 #include "plan/case.h"
-#include "plan/modules.h"
+#include "plan/registry.h"
 #include "record/environment.h"
 
 #include <math.h>

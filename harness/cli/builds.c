@@ -13,7 +13,7 @@
 #include "cli/progress.h"
 #include "cli/python.h"
 #include "pipeline/session.h"
-#include "plan/modules.h"
+#include "plan/registry.h"
 #include "record/environment.h"
 #include "record/program.h"
 

@@ -9,11 +9,11 @@
 #include "device/device.h"
 #include "pipeline/session.h"
 #include "plan/case.h"
-#include "plan/modules.h"
+#include "plan/registry.h"
 #include "protocol.h"
 #include "record/environment.h"
 #include "record/program.h"
-#include "record/replies.h"
+#include "record/row.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #include "device/device.h"
 #include "pipeline/evaluate.h"
 #include "plan/case.h"
-#include "plan/modules.h"
+#include "plan/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

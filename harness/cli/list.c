@@ -5,7 +5,7 @@
 #include "base/places.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "plan/modules.h"
+#include "plan/registry.h"
 #include "plan/scenario.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "cli/options.h"
 #include "cli/python.h"
 #include "pipeline/evaluate.h"
-#include "plan/modules.h"
+#include "plan/registry.h"
 
 #include <unistd.h>
 

@@ -12,7 +12,7 @@
 #include "cli/python.h"
 #include "pipeline/run.h"
 #include "plan/build.h"
-#include "record/rowfile.h"
+#include "record/row.h"
 
 #include <errno.h>
 #include <glob.h>

@@ -12,7 +12,7 @@
 #include "cli/progress.h"
 #include "pipeline/session.h"
 #include "plan/case.h"
-#include "plan/modules.h"
+#include "plan/registry.h"
 #include "record/trace.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 #include "base/jsontext.h"
 #include "base/memory.h"
 #include "record/row.h"
-#include "record/rowfile.h"
 
 #include <stdlib.h>
 #include <string.h>

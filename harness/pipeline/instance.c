@@ -1,4 +1,4 @@
-#include "pipeline/instance.h"
+#include "pipeline/session.h"
 
 #include "base/change.h"
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 #include "plan/case.h"
 #include "plan/registry.h"
 #include "protocol.h"
-#include "record/parts.h"
+#include "record/row.h"
 #include "verify/families.h"
 
 #include <errno.h>

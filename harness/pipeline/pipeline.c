@@ -10,7 +10,7 @@
 #include "protocol.h"
 #include "record/environment.h"
 #include "record/program.h"
-#include "record/replies.h"
+#include "record/row.h"
 
 #include <math.h>
 #include <stdio.h>

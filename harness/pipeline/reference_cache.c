@@ -1,4 +1,4 @@
-#include "pipeline/instance.h"
+#include "pipeline/session.h"
 
 #include "base/hash.h"
 #include "base/output.h"

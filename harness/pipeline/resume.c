@@ -1,7 +1,7 @@
 #include "pipeline/run.h"
 
 #include "base/hash.h"
-#include "record/rowfile.h"
+#include "record/row.h"
 
 #include <math.h>
 #include <stdlib.h>

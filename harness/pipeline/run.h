@@ -5,7 +5,6 @@
 
 #include "plan/scenario.h"
 #include "record/row.h"
-#include "record/rowfile.h"
 
 #include <stdbool.h>
 

@@ -3,10 +3,98 @@
 #define RUNGS_PIPELINE_SESSION_H
 
 #include "device/child.h"
-#include "pipeline/instance.h"
+#include "device/shared.h"
 #include "pipeline/run.h"
-#include "plan/modules.h"
-#include "record/replies.h"
+#include "plan/registry.h"
+#include "record/row.h"
+
+/* ---- instance.c: a case made concrete: its sets of inputs, reference by its op, in memory that workers can map, and how commands
+ * hand it over. Once per case, for all variants. */
+
+enum { INSTANCE_MAX_BOUNDS = 8 };
+
+/* Sets of inputs of a case, by number. FIRST is the case as given, whose errors the row reports. SECOND has the same family and
+ * sizes with another seed, or is varied if a seed changes nothing (verify/variation.h). Timed calls use the sets from
+ * instance_timed() on: two, and a third that is the first of them with a few elements overwritten, other ones in every run, which
+ * shows a variant that keeps a result for some elements of the inputs. */
+typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_COUNT = 4 } DataSet;
+
+typedef struct Instance {
+    const Op *op;
+    Case cases[DATA_COUNT];
+    Array in[DATA_COUNT][OP_MAX_ARRAYS],
+        out[OP_MAX_ARRAYS];     /* data points into the shared memory below; outputs at their largest */
+    Array given[OP_MAX_ARRAYS]; /* the outputs with the sizes that the last run gave them: out, unless they are sized by data */
+    Shared shared_in[DATA_COUNT][OP_MAX_ARRAYS], shared_out[OP_MAX_ARRAYS];
+    bool loaded[DATA_COUNT]; /* the set's inputs are generated */
+    int poison;              /* index into POISONS: what the outputs held before the last run */
+    bool own_data;           /* inputs came from the user: there is only the first set */
+    Reference reference[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];
+    Array exact[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS]; /* the same for ops with exact() */
+    double least_read[INSTANCE_MAX_BOUNDS];                      /* 0: not asked for yet */
+} Instance;
+
+/* Shapes only, for supports(): no memory is taken and nothing has to be destroyed. */
+Status instance_shapes(const Case *problem, Instance *out);
+/* Shapes and memory; STATUS_MEMORY with GiB needed and available if the host has not enough for data and reference. On failure *out
+ * holds nothing (op is NULL). */
+Status instance_create(const Op *op, const Case *problem, Instance *out);
+void instance_destroy(Instance *instance);
+/* Bytes of host memory that data and reference take in all. */
+size_t instance_bytes(const Instance *instance);
+/* Of the set's inputs alone. */
+size_t instance_input_bytes(const Instance *instance, DataSet set);
+/* The fewest bytes that a correct variant reads in a timed call (op.h), of the set that needs least. Asked once for each bound: a
+ * pass over the inputs takes a second where there are many. */
+double instance_least_read(Instance *instance, int bound);
+/* Generates the set's inputs, and those of the first (nothing to do if they are there). */
+Status instance_load(Instance *instance, DataSet set);
+/* Generates all sets that timed calls use, and those before them. The set with elements overwritten is left out for large inputs,
+ * as one more reference would take long, and for inputs without floating-point numbers, as their elements depend on each other. */
+Status instance_load_all(Instance *instance);
+/* The first set of timed calls: FIRST, or SECOND if a varied set may take another time than FIRST (family_reorders). */
+DataSet instance_timed(const Instance *instance);
+/* The number of sets that are loaded. */
+int instance_sets(const Instance *instance);
+/* Reference of the set under a bound, computed at its first use and kept; expensive ones also on disk, unless the user's own data
+ * or code is in them. The user's code runs in a worker; what becomes of it is a Status with "the reference of this case: " in
+ * front. Loads the set. */
+Status instance_reference(Instance *instance, DataSet set, int bound, const Reference **out);
+/* As instance_reference() for an op with exact(): the outputs as they must be, in their true sizes; never on disk. */
+Status instance_exact(Instance *instance, DataSet set, int bound, const Array **out);
+/* Marks the outputs in the shared memory as never written: they are shared by all variants of the case, and what one does not write
+ * must not pass by what another left. */
+void instance_poison(Instance *instance);
+/* Output i has so many elements: as a worker says it of outputs sized by data. STATUS_CHECK if it cannot have. */
+Status instance_given(Instance *instance, int index, size_t count);
+/* Index of the op's bound of that name; 0 (the op's own) for NULL, -1 if there is none. */
+int instance_bound(const Instance *instance, const char *name);
+/* How long the user's code in a reference may take: 2.5 times as long as a call of a variant. Until told, as for calls of 120 s. */
+void instance_allow(double call_seconds);
+
+/* What the commands to workers have in common: the case, and arrays with the files behind them, in the order in which the command
+ * numbers them. New references. */
+typedef struct Handover {
+    int count, file[SHARED_MAX_FILES];
+} Handover;
+
+/* {"text", "op", "params", "dtype", "input", "seed"}. */
+json_t *case_json(const Case *problem);
+/* [{"name", "dtype", "shape", "file"}, ...]; there is room for all arrays of any case. */
+json_t *handover_arrays(Handover *handover, const Array *arrays, const Shared *shared, int count);
+
+/* ---- reference_cache.c: references that took long, kept on disk by case. Best effort: whatever goes wrong, the reference is
+ * computed again. */
+
+/* An entry is bound to the case, the op's bound, the outputs' sizes, the inputs' bytes, and the program's build id, so that a
+ * changed reference never meets an old one; it has a checksum. One that does not fit is removed. */
+bool referencecache_load(const char *case_text, const Op *op, int bound, const Array *in, const Array *out, Reference *reference);
+/* Does nothing for references that were quick to compute or when the cache is full ($RUNGS_CACHE, 8 GiB; else <build>/cache, 64
+ * MiB), nor for one that would take a quarter of it. */
+void referencecache_save(const char *case_text, const Op *op, int bound, const Array *in, const Array *out,
+                         const Reference *reference, double seconds);
+
+/* ---- session.c */
 
 /* The worker of a variant, which may serve several cases, one after the other. {0}: none runs. */
 typedef struct VariantWorker {

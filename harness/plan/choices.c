@@ -2,7 +2,7 @@
 #include "base/joined.h"
 #include "base/text.h"
 #include "plan/build.h"
-#include "plan/modules.h"
+#include "plan/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

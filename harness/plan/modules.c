@@ -1,4 +1,4 @@
-#include "plan/modules.h"
+#include "plan/registry.h"
 
 #include "base/places.h"
 #include "base/process.h"

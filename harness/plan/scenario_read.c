@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "plan/build.h"
 #include "plan/case.h"
-#include "plan/modules.h"
+#include "plan/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* The variants: the files impls/<op>/cpu_*.c, cuda_*.cu and peer_*.py of the project, or the modules of an installed prefix. */
-#include "plan/modules.h"
 #include "plan/registry.h"
 
 #include <dirent.h>

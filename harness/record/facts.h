@@ -4,7 +4,7 @@
 #define RUNGS_RECORD_FACTS_H
 
 #include "record/identity.h"
-#include "record/parts.h"
+#include "record/row.h"
 
 #include <jansson.h>
 

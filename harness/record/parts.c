@@ -1,4 +1,4 @@
-#include "record/parts.h"
+#include "record/row.h"
 
 #include "base/foreign.h"
 #include "base/memory.h"

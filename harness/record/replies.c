@@ -1,4 +1,4 @@
-#include "record/replies.h"
+#include "record/row.h"
 
 #include "base/jsontext.h"
 #include "protocol.h"

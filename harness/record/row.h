@@ -3,10 +3,130 @@
 #define RUNGS_RECORD_ROW_H
 
 #include "base/case.h"
+#include "base/mode.h"
+#include "base/stats.h"
 #include "base/usercode.h"
+#include "measure/counts.h"
+#include "measure/limit.h"
 #include "op.h"
 #include "record/check.h"
-#include "record/parts.h"
+#include "verify/exact.h"
+#include "verify/norms.h"
+
+#include <jansson.h>
+
+/* ---- parts.c: the parts of a row that workers report: each is a struct, and one JSON object in replies (docs/PROTOCOL.md) and in
+ * rows (docs/RESULTS.md), written and read here. What a reply lacks, or has of another type, is 0, NaN, false, or "". New
+ * references. */
+
+enum { LAUNCH_NUMBERS_MAX = 24, CHECKED_MAX = 8, CONDITIONS_MAX = 6 };
+
+/* How kernels were launched: numbers by name; none: nothing is known. */
+typedef struct Launch {
+    char device[16]; /* "cuda", "emulator", "cpu" */
+    int count;
+    struct {
+        char name[48];
+        double value;
+    } numbers[LAUNCH_NUMBERS_MAX];
+} Launch;
+
+typedef struct KernelCount {
+    char name[ACTIVITY_NAME_MAX];
+    size_t launches, shared_bytes;
+    double seconds, occupancy;
+    int registers, grid[3], block[3];
+} KernelCount;
+
+/* What a call does. NaN: not counted. */
+typedef struct Counts {
+    bool any;                                       /* anything was counted */
+    double allocations, peak_bytes;                 /* WHAT_MEMORY */
+    char resource[16];                              /* "": no allocation */
+    double launches, copies, fills, kernel_seconds; /* WHAT_LAUNCHES */
+    KernelCount *kernels;
+    size_t kernel_count;
+    double registers, occupancy;
+    double bytes_read, bytes_written, bytes_written_behind; /* WHAT_BYTES */
+    double seconds;                                         /* that counting took */
+} Counts;
+
+/* A sample of a mode whose outputs are compared, and the set of inputs that it is taken on. */
+typedef struct CheckedSample {
+    size_t sample;
+    int set;
+} CheckedSample;
+
+/* What NVML says of a GPU before and after the samples of a mode. */
+typedef struct Conditions {
+    bool known;
+    double watts[2], celsius[2];
+    int reason_count;
+    char reasons[CONDITIONS_MAX][32]; /* why clocks were held down */
+    bool throttled;                   /* heat, a power brake or the hardware was among them */
+} Conditions;
+
+/* The samples of a mode, or why there are none. */
+typedef struct ModeTiming {
+    bool taken; /* the mode was asked for */
+    size_t count, calls_per_sample;
+    double *seconds, *sm_mhz; /* per call; SM clock, NULL: not told */
+    char clock[64], why_none[512];
+    Conditions conditions;
+    CheckedSample checked[CHECKED_MAX];
+    size_t checked_count;
+    Stats stats;
+    double bytes_per_second, elements_per_second; /* NaN: none */
+    struct {
+        double seconds, bytes_read, bytes_written, share;
+        char kernel[64]; /* "": no limit */
+    } limit;
+} ModeTiming;
+
+/* One output against its reference. */
+typedef struct OutputErrors {
+    char output[ARRAY_NAME_MAX];
+    bool exact; /* which of the two */
+    union {
+        ErrorReport bounded;
+        ExactReport bytes;
+    };
+} OutputErrors;
+
+/* NaN and inf are not JSON: null; the reason goes into a key of its own by the caller. */
+json_t *json_number_or_null(double value);
+/* {"agg": "mean", "n": 1000, ...}. */
+json_t *params_json(const Params *params);
+json_t *errors_json(const OutputErrors *errors);
+
+/* Sets a number, or adds it. */
+void launch_set(Launch *launch, const char *name, double value);
+json_t *launch_json(const Launch *launch);
+/* Adds what the JSON has. */
+void launch_read(const json_t *json, Launch *launch);
+
+Counts counts_none(void);
+void counts_free(Counts *counts);
+bool counts_copy(const Counts *counts, Counts *out);
+/* what: the part that a worker counted; NULL: everything, as in a row. */
+json_t *counts_json(const Counts *counts, const char *what);
+/* Adds what the JSON has. */
+void counts_read(const json_t *json, Counts *counts);
+
+json_t *samples_json(const ModeTiming *timing);
+/* With all that a row has besides. */
+json_t *timing_json(const ModeTiming *timing);
+/* The modes of a reply to `time`; what `timing` has is not freed. */
+void timing_read(const json_t *json, ModeTiming timing[MODE_COUNT]);
+/* One sample by this clock; NaN: none, for this reason. */
+void timing_single(ModeTiming *timing, double seconds, const char *clock_or_reason);
+void timing_free(ModeTiming timing[MODE_COUNT]);
+
+/* The reply to `limit`: NaN where it has no such mode. */
+void limits_read(const json_t *json, Limit out[MEASURE_MODE_COUNT]);
+json_t *limits_json(const Limit limits[MEASURE_MODE_COUNT], unsigned modes);
+
+/* ---- row.c: the row. */
 
 enum { ROW_KEY_MAX = 2 * CASE_TEXT_MAX + 16 };
 
@@ -50,7 +170,7 @@ typedef struct Row {
 
 const char *verdict_name(Verdict verdict);
 void row_free(Row *row);
-/* Texts lose folders, which name people, and UUIDs (record/rowfile.h). NULL: none. */
+/* Texts lose folders, which name people, and UUIDs (record/rowfile.c). NULL: none. */
 void row_set_text(char **slot, const char *text);
 /* Another verdict than pass takes the times away: a wrong result has none, whatever was measured. */
 void row_decide(Row *row, Verdict verdict, const char *reason);
@@ -67,5 +187,68 @@ LineKind line_kind(const json_t *line);
 Verdict line_verdict(const json_t *line);
 double line_seconds_spent(const json_t *line);
 void line_row_key(const json_t *line, char key[ROW_KEY_MAX]);
+
+/* ---- replies.c: what else workers answer (docs/PROTOCOL.md) than the parts of a row. What a reply lacks is 0, NaN, or false.
+ * Texts live as long as the reply. */
+
+typedef struct PrepareReply {
+    double seconds; /* NaN: there is nothing to prepare */
+    Launch launch;
+} PrepareReply;
+
+typedef struct RunReply {
+    double seconds;
+    int threads;
+    Launch launch; /* of the first run */
+} RunReply;
+
+/* The sample of a mode whose outputs are to be compared. */
+typedef struct CheckReply {
+    bool asked; /* it is one; else the reply to `time` has the times */
+    Mode mode;
+    CheckedSample sample;
+} CheckReply;
+
+PrepareReply reply_prepare(const json_t *reply);
+RunReply reply_run(const json_t *reply);
+/* The elements of output i, which a library may not give (0). False: the reply does not say. */
+bool reply_elements(const json_t *reply, int i, size_t *elements);
+CheckReply reply_check(const json_t *reply);
+/* False: there are none. */
+bool reply_timing(const json_t *reply, ModeTiming timing[MODE_COUNT]);
+/* Adds to the counts. NULL, or why something is missing. */
+const char *reply_counts(const json_t *reply, Counts *counts);
+/* The events of a timeline (record/trace.h); NULL: there are none. Borrowed. */
+const json_t *reply_events(const json_t *reply);
+/* The value of a measured peak; NaN: it was not measured. */
+double ceiling_value(const json_t *ceilings, const char *name);
+/* After the end of a case: bytes of the device that were added to those in use after the worker's first case; do threads run on? */
+void reply_end(const json_t *reply, size_t *kept_bytes, bool *restless);
+/* What can be counted: the library, and why not launches or bytes; NULL: nothing is in the way. */
+void reply_counting(const json_t *reply, const char **library, const char **no_launches, const char **no_bytes);
+
+/* ---- rowfile.c: results files: one JSON object per line, appended and flushed as it happens. docs/RESULTS.md has every key;
+ * record/row.schema.json is the schema that CI validates against. Keys are the same wherever they occur, so rows of different runs
+ * concatenate. */
+
+typedef struct RowFile RowFile;
+
+/* Opens for appending (creates it). A file with lines that are not of this schema is refused and left as it is (STATUS_INVALID
+ * names file and line). A last line that a crash cut off is dropped, with a note on stderr by the caller: *cut; a whole one without
+ * its newline is kept. A FIFO must get a reader within 10 s (STATUS_IO). */
+Status rowfile_open(const char *path, RowFile **out, bool *cut);
+/* Writes one line and flushes it to the file system. STATUS_IO names the path (disk full ...); the file then still ends on a whole
+ * line. */
+Status rowfile_append(RowFile *file, const json_t *row);
+/* STATUS_IO: the file was moved, or removed and its rows saved elsewhere; the message says where they are. rowfile_append() checks
+ * this too. */
+Status rowfile_check(RowFile *file);
+void rowfile_close(RowFile *file);
+/* False: a pipe or a device, which only takes rows. */
+bool rowfile_can_be_read(const RowFile *file);
+/* Replaces the file by these lines (base/output.h). */
+Status rowfile_replace(const char *path, const json_t *lines);
+/* All lines of a file as a JSON array; errors name file and line. New reference. */
+Status rowfile_read(const char *path, json_t **out);
 
 #endif

@@ -1,4 +1,4 @@
-#include "record/rowfile.h"
+#include "record/row.h"
 
 #include "base/memory.h"
 #include "base/output.h"

@@ -11,7 +11,7 @@
 #include "op.h"
 #include "plan/registry.h"
 #include "protocol.h"
-#include "record/parts.h"
+#include "record/row.h"
 
 #include <jansson.h>
 #include <stdio.h>

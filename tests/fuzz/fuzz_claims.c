@@ -1,7 +1,7 @@
 /* Whatever files of rows hold, every claim gets one of the outcomes and why, or the file is refused with its path. */
 #include "fuzz.h"
 #include "pipeline/run.h"
-#include "record/rowfile.h"
+#include "record/row.h"
 
 #include <math.h>
 #include <string.h>

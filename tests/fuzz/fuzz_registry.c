@@ -1,5 +1,5 @@
 /* One op and two variants, so that nothing needs to be built but the readers. */
-#include "plan/modules.h"
+#include "plan/registry.h"
 
 static const char *const CHOICES[] = {"mean", "min", NULL};
 static const ParamSpec PARAMS[] = {

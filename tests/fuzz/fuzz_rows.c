@@ -4,7 +4,6 @@
 #include "fuzz.h"
 #include "pipeline/run.h"
 #include "record/row.h"
-#include "record/rowfile.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The sets of inputs of a case: all of the family that it names, and alike in what calls may cost. */
 /* needs: double rolling ewm discounted_cumsum discounted_cumsum_grad moments redact */
-#include "pipeline/instance.h"
+#include "pipeline/session.h"
 
 #include "plan/case.h"
 #include "plan/registry.h"

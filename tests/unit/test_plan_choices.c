@@ -1,7 +1,7 @@
 /* Which variants a plan has: patterns, tunables, filters, cases by hand; and the listings of what there is. */
 /* needs: rolling double */
 #include "plan/case.h"
-#include "plan/modules.h"
+#include "plan/registry.h"
 #include "plan/scenario.h"
 #include "scenario_support.h"
 

@@ -1,6 +1,6 @@
 /* A cached reference is used for exactly what it was computed from, and only if it is whole. */
 /* needs: double */
-#include "pipeline/instance.h"
+#include "pipeline/session.h"
 
 #include "plan/registry.h"
 

@@ -1,8 +1,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_NEXT */
 #endif
-#include "record/parts.h"
-#include "record/rowfile.h"
+#include "record/row.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,4 @@
 /* The parts of a row that workers report: read from a reply and written again they are the same text. */
-#include "record/replies.h"
 #include "record/row.h"
 
 #include <setjmp.h>

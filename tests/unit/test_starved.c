@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "device/child.h"
 #include "record/check.h"
-#include "record/rowfile.h"
+#include "record/row.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #ifndef RUNGS_TESTS_VARIANT_SUPPORT_H
 #define RUNGS_TESTS_VARIANT_SUPPORT_H
 
-#include "plan/modules.h"
+#include "plan/registry.h"
 #include "variant.h"
 
 #include <dlfcn.h>
