@@ -79,17 +79,11 @@ Status resume_ask(Resume *self, const Row *row, ResumeAnswer *answer) {
     return STATUS_OK;
 }
 
-Status resume_ran(Resume *self, const Row *row) {
-    SeenRow *seen;
-    TRY(find_row(self, row, &seen));
-    seen->emulated = row->emulated;
-    return STATUS_OK;
-}
-
 Status resume_took(Resume *self, const Row *row) {
     SeenRow *seen;
     TRY(find_row(self, row, &seen));
     seen->seconds = fmax(seen->seconds, row->seconds_spent);
+    seen->emulated = row->emulated;
     return STATUS_OK;
 }
 

@@ -85,8 +85,7 @@ void resume_close(Resume *self);
  * other modes): each row of the file then stands for one of them, in the order of the plan. An emulated row does not stand for one
  * on the device, which has a time. */
 Status resume_ask(Resume *self, const Row *row, ResumeAnswer *answer);
-/* Call the first for every row that is run, the second once the row has its `seconds_spent`. */
-Status resume_ran(Resume *self, const Row *row);
+/* For every row that is run, once it has its `seconds_spent`. */
 Status resume_took(Resume *self, const Row *row);
 /* What the slowest row of this case and variant took so far; 0: there is none. */
 double resume_seconds(Resume *self, const Row *row);

@@ -153,7 +153,7 @@ void fuzz_resume(const uint8_t *bytes, size_t size) {
         json_t *row = json_array_get(rows, i);
         Row ran = row_of(row), further = row_of(row);
         ResumeAnswer answer;
-        REQUIRE(resume_ran(&done, &ran) == STATUS_OK && resume_took(&done, &ran) == STATUS_OK);
+        REQUIRE(resume_took(&done, &ran) == STATUS_OK);
         REQUIRE(resume_ask(&done, &ran, &answer) == STATUS_OK && (answer == RESUME_REPEATED) == ran.emulated);
         resume_counted(&done, &ran);
         further.counts = counts_none();
