@@ -17,18 +17,11 @@ OUTCOMES = {
 }
 PROGRAMS = ("original", "reimplementation", "successor", "ours")  # whose program was run
 MEASURED = ("holds", "direction", "far", "fails")
-EXACT = (
-    "error",
-    "error_ratio",
-    "launches",
-    "peak_bytes",
-    "bytes_over_minimum",
-)  # quantities without an interval: accuracy and counts
+# quantities without an interval: accuracy and counts
+EXACT = ("error", "error_ratio", "launches", "peak_bytes", "bytes_over_minimum")
 PUBLISHED_PROGRAMS = PROGRAMS[:2]
-RATES = {
-    "bytes_per_second": (1e9, "GB/s"),
-    "elements_per_second": (1e6, "M elements/s"),
-}  # quantity -> factor and unit, as printed
+# quantity -> factor and unit, as printed
+RATES = {"bytes_per_second": (1e9, "GB/s"), "elements_per_second": (1e6, "M elements/s")}
 SHOWN, WORSE = "shown", "worse here"  # a number of other hardware, beside ours: not judged, but ours may be the worse
 
 
@@ -46,14 +39,9 @@ def is_finding(claim):
 
 def published_programs(claims):
     """Variants that stand for the sources' own programs: the originals and reimplementations of statements, and what their speed-ups are over; never a library or a variant of ours."""
-    sides = [
-        (c, side)
-        for c in claims
-        if c.get("program") in PUBLISHED_PROGRAMS and not is_finding(c)
-        for side in ("variant", "baseline")
-        if c.get(side) and c.get("foreign") != side
-    ]
-    return {c[side].split(" ")[0] for c, side in sides}
+    told = [c for c in claims if c.get("program") in PUBLISHED_PROGRAMS and not is_finding(c)]
+    sides = [(c.get(side), c.get("foreign") != side) for c in told for side in ("variant", "baseline")]
+    return {spec.split(" ")[0] for spec, is_own in sides if spec and is_own}
 
 
 def is_counted(claim):
@@ -106,11 +94,9 @@ def sizes_in(case):
     """ "1e8", "64 x 100000": the sizes in a case's canonical text, rows before columns; a single row is not mentioned."""
     words = words_of(case)
     found = [
-        words[key]
-        for key in ("batch", "rows", "n", "cols")
-        if words.get(key, "").isdigit() and (key, words[key]) != ("batch", "1")
+        words[key] for key in ("batch", "rows", "n", "cols") if (key, words.get(key)) != ("batch", "1") and key in words
     ]
-    return " x ".join(count(int(n)) for n in found) or "-"
+    return " x ".join(count(int(n)) for n in found if n.isdigit()) or "-"
 
 
 def size_of(claim):

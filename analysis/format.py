@@ -76,11 +76,9 @@ def count(value):
         mantissa = value / 10**exponent
         if abs(mantissa - round(mantissa, 3)) < 1e-9:
             return f"{round(mantissa, 3):g}e{exponent}"
-    return (
-        f"{value:g}"
-        if isinstance(value, float) and not value.is_integer()
-        else str(int(value) if isinstance(value, float) else value)
-    )
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() else f"{value:g}"
+    return str(value)
 
 
 USUAL = {
@@ -110,18 +108,19 @@ def says_something(key, value):
     return value != "none" and (key not in USUAL or USUAL[key] != value)
 
 
+def param_words(key, value):
+    """ "mean", "nan decay", "n = 1e8"."""
+    return f"{key} = {count(value)}" if not isinstance(value, str) else value if key == "agg" else f"{key} {value}"
+
+
 def describe(row, *left_out):
     """ "rolling mean, n = 1e8, f64" for titles, without the named parameters and without defaults that only repeat."""
     params = row.get("params") or {}
     words = [row["op"]]
     numbers = []
     for key, value in params.items():
-        if key in left_out or not says_something(key, value):
-            continue
-        if isinstance(value, str):
-            words.append(value if key == "agg" else f"{key} {value}")
-        else:
-            numbers.append(f"{key} = {count(value)}")
+        if key not in left_out and says_something(key, value):
+            (words if isinstance(value, str) else numbers).append(param_words(key, value))
     return ", ".join([" ".join(words), *numbers, str(row.get("dtype"))])
 
 
@@ -146,6 +145,18 @@ def without_empty(header, lines):
 
 def details(summary, body):
     return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
+
+
+def folded(title, body, fold):
+    return details(title, body) if fold else f"**{title}**\n\n{body}"
+
+
+def pictures_of(pictures, *beginnings):
+    """Those whose file begins with one of the words, as links [(link, text)]; what is about single precision folded."""
+    found = [(link, text) for word in beginnings for link, text in pictures if link.rsplit("/", 1)[-1].startswith(word)]
+    shown = [f"![{text}]({link})" for link, text in found if "_f32" not in link]
+    folded = [f"![{text}]({link})" for link, text in found if "_f32" in link]
+    return "\n\n".join(shown + ([details("figures in single precision", "\n\n".join(folded))] if folded else []))
 
 
 def machine_text(machine):

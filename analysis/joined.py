@@ -16,11 +16,8 @@ def spec(text):
     if variant not in JOINED:
         return text
     today, name, value = JOINED[variant]
-    return (
-        text
-        if any(word.startswith(name + "=") for word in tunables)
-        else " ".join((today, *tunables, f"{name}={value}"))
-    )
+    is_told = any(word.startswith(name + "=") for word in tunables)
+    return text if is_told else " ".join((today, *tunables, f"{name}={value}"))
 
 
 def row(row):

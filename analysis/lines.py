@@ -53,20 +53,14 @@ def parse(path, number, text):
         raise BadResults(f"{path}:{number}:{error.colno}: not JSON: {error.msg}") from error
     except Repeated as error:
         column, key = row_check.second_place_of(text)
-        raise BadResults(
-            f"{path}:{number}:{column}: not JSON: the key {json.dumps(key)} is there twice in one object"
-        ) from error
+        told = f"the key {json.dumps(key)} is there twice in one object"
+        raise BadResults(f"{path}:{number}:{column}: not JSON: {told}") from error
     except RecursionError as error:
         raise BadResults(f"{path}:{number}:1: not JSON of a results file: nested too deeply") from error
     except ValueError as error:  # NaN, or an integer of thousands of digits
-        column = next(
-            (
-                at.start() + 1
-                for at in row_check.TOKEN.finditer(text)
-                if at.group().lstrip("-") in ("NaN", "Infinity") or len(at.group()) > 4000
-            ),
-            1,
-        )
+        tokens = row_check.TOKEN.finditer(text)
+        wrong = (at for at in tokens if at.group().lstrip("-") in ("NaN", "Infinity") or len(at.group()) > 4000)
+        column = next((at.start() + 1 for at in wrong), 1)
         raise BadResults(f"{path}:{number}:{column}: not JSON: {error}") from error
     start = no_text(text) if "\\u" in text else None
     if start is not None:

@@ -56,19 +56,15 @@ def points(op):
     path = FOLDER / f"{op}.csv"
     if not path.exists() or comments(path).get("layout") != "points":
         return None
-    lines = [
-        {name: number_or_text(value) for name, value in line.items() if value}
-        for line in csv.DictReader(split(path)[1])
-    ]
+    table = csv.DictReader(split(path)[1])
+    lines = [{name: number_or_text(value) for name, value in line.items() if value} for line in table]
     return Points(comments(path), lines)
 
 
 def series(op, parameter, row):
     """The published lines over this parameter, the others being as in the row; None if the source printed none."""
     path = FOLDER / f"{op}.csv"
-    if not path.exists():
-        return None
-    if comments(path).get("layout") == "points":
+    if not path.exists() or comments(path).get("layout") == "points":
         return None
     said, header, table = read(path)
     params = row.get("params") or {}

@@ -1,9 +1,5 @@
 """A line of a results file against harness/record/row.schema.json, as far as readers insist on it: what harness/record/check.c does in C, by the
-same schema. What is null is as if it were missing. Standard library only.
-
-Lines are many and nearly all of them good: the schema is made into one expression of Python, which says yes or no, and only a line that it
-refuses is walked to find the place and the reason.
-"""
+same schema. What is null is as if it were missing. Standard library only."""
 
 import functools
 import json
@@ -11,157 +7,133 @@ import pathlib
 import re
 
 SCHEMA = pathlib.Path(__file__).resolve().parents[1] / "harness/record/row.schema.json"
-NAMES = {
-    "string": "a text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "null": "null",
-    "object": "an object",
-    "array": "an array",
-}
-IS = {
-    "string": "{0}.__class__ is str",
-    "integer": "{0}.__class__ is int",
-    "number": "({0}.__class__ is float or {0}.__class__ is int)",
-    "boolean": "{0}.__class__ is bool",
-    "null": "{0} is None",
-    "object": "{0}.__class__ is dict",
-    "array": "{0}.__class__ is list",
+# name in the schema -> classes of Python, and what messages call it
+TYPES = {
+    "string": ((str,), "a text"),
+    "integer": ((int,), "a whole number"),
+    "number": ((float, int), "a number"),
+    "boolean": ((bool,), "true or false"),
+    "null": ((type(None),), "null"),
+    "object": ((dict,), "an object"),
+    "array": ((list,), "an array"),
 }
 LEAST, MOST, LARGEST = -(2**63), 2**63 - 1, 1.7976931348623157e308  # whole numbers, and numbers
 VERSION = 1
-KINDS = {"enum": ["environment", "ceilings", "row", "claim"]}
+KINDS = ("environment", "ceilings", "row", "claim")
 SHOWN = 40  # letters of a wrong value
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
 
 
-class Schema:
-    def __init__(self):
-        self.definitions = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
-        self.names = {}
-        self.checks = {
-            name: eval(f"lambda v: {self.fine({'$ref': f'#/$defs/{name}'}, 'v')}", self.names)
-            for name in self.definitions
-        }  # of our own schema
+@functools.cache
+def definitions():
+    return json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
 
-    def resolved(self, schema):
-        return self.definitions[schema["$ref"].rsplit("/", 1)[-1]] if "$ref" in schema else schema
 
-    def add(self, source):
-        """A name by which the expressions reach this object."""
-        name = f"n{len(self.names)}"
-        self.names[name] = eval(source, self.names) if isinstance(source, str) else source
-        return name
+@functools.cache
+def definition(name):
+    return check_of(definitions()[name])
 
-    def fine(self, schema, v):
-        """An expression: does the schema allow what the variable v holds?"""
-        schema = self.resolved(schema)
-        if "oneOf" in schema:
-            return f"({' or '.join(self.fine(some, v) for some in schema['oneOf'])})"
-        if "const" in schema or "enum" in schema:
-            return f"({' or '.join(f'({v}.__class__ is {type(value).__name__} and {v} == {value!r})' if value is not None else f'{v} is None' for value in values_of(schema))})"
-        return f"({' or '.join(' and '.join([IS[word].format(v), *self.further(schema, word, v)]) for word in words_of(schema))})"
 
-    def further(self, schema, word, v):
-        if word in ("integer", "number"):
-            above = f"{schema['exclusiveMinimum']} < {v} and " if "exclusiveMinimum" in schema else ""
-            yield (
-                above
-                + f"{schema.get('minimum', LEAST if word == 'integer' else -LARGEST)} <= {v} <= {schema.get('maximum', MOST if word == 'integer' else LARGEST)}"
-            )
-        elif word == "string" and "pattern" in schema:
-            yield f"{self.add(re.compile(pattern_of(schema)).search)}({v})"
-        elif word == "string" and "minLength" in schema:
-            yield f"{v} != ''"
-        elif word == "object":
-            yield f"{self.add('lambda d: ' + self.object(schema))}({v})"
-        elif word == "array":
-            yield f"{schema.get('minItems', 0)} <= len({v}) <= {schema.get('maxItems', MOST)}"
-            yield (
-                f"({self.numbers(schema.get('items', {}), v)} or all({self.fine(schema['items'], 'w')} for w in {v}))"
-                if "items" in schema
-                else "True"
-            )
+def check_of(schema):
+    """The schema as a function: a value -> (path, what is expected there), or None where the value is allowed."""
+    if "$ref" in schema:
+        return definition(schema["$ref"].rsplit("/", 1)[-1])
+    if "oneOf" in schema:
+        return one_of([check_of(some) for some in schema["oneOf"]])
+    wrong = (), expectation(schema)
+    if "const" in schema or "enum" in schema:
+        allowed = [(value.__class__, value) for value in values_of(schema)]
+        return lambda value: None if (value.__class__, value) in allowed else wrong
+    names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+    classes = frozenset(one for name in names for one in TYPES[name][0])
+    further = {}
+    for name in names:
+        further |= dict.fromkeys(TYPES[name][0], FURTHER.get(name, within)(schema, name, wrong))
 
-    def object(self, schema):
-        keys = [
-            f"((v := d.get({key!r})) is None or {self.fine(some, 'v')})"
-            for key, some in schema.get("properties", {}).items()
-        ]
-        if isinstance(schema.get("additionalProperties"), dict):
-            known = tuple(schema.get("properties", ()))
-            keys.append(
-                f"all(w is None or {self.fine(schema['additionalProperties'], 'w')} for k, w in d.items() if k not in {known!r})"
-            )
-        return " and ".join([f"d.get({key!r}) is not None" for key in schema.get("needed", ())] + keys) or "True"
+    def check(value):
+        return further[value.__class__](value) if value.__class__ in classes else wrong
 
-    def numbers(self, item, v):
-        """Samples are many: their types and limits at once."""
-        if item.get("type") != "number":
-            return "False"
-        return f"not {v} or (set(map(type, {v})) <= {self.add({int, float})} and {' and '.join(self.further(item, 'number', f'min({v})'))} and max({v}) <= {LARGEST})"
+    return check
 
-    def fault(self, schema, value):
-        """(path, what is expected), or None: as fine(), step by step."""
-        schema = self.resolved(schema)
-        if "oneOf" in schema:
-            faults = [self.fault(some, value) for some in schema["oneOf"]]
-            deepest = max((found or () for found in faults), key=lambda found: len(found[0]) if found else -1)
-            return (
-                None
-                if None in faults
-                else deepest
-                if deepest[0]
-                else ((), " or ".join(dict.fromkeys(expected for _, expected in faults)))
-            )
-        inner = schema.get("properties", {})
-        if isinstance(value, dict) and "object" in words_of(schema):
-            others = schema.get("additionalProperties")
-            parts = [
-                (key, inner.get(key, others), some)
-                for key, some in value.items()
-                if some is not None and isinstance(inner.get(key, others), dict)
-            ]
-            missing = [key for key in schema.get("needed", ()) if value.get(key) is None]
-            if missing:
-                return (), f"an object with '{missing[0]}'"
+
+def one_of(checks):
+    def check(value):
+        faults = [fault(value) for fault in checks]
+        if None in faults:
+            return None
+        deepest = max(faults, key=lambda found: len(found[0]))
+        return deepest if deepest[0] else ((), " or ".join(dict.fromkeys(expected for _, expected in faults)))
+
+    return check
+
+
+def within(schema, name, wrong):
+    """Of a number, a text, true, false and null."""
+    whole = name == "integer"
+    least, most = schema.get("minimum", LEAST if whole else -LARGEST), schema.get("maximum", MOST if whole else LARGEST)
+    above, shortest = schema.get("exclusiveMinimum"), schema.get("minLength", 0)
+    pattern = re.compile(re.sub(r"\$$", r"\\Z", schema.get("pattern", "")))
+
+    def check(value):
+        if value.__class__ is str:
+            good = len(value) >= shortest and pattern.search(value)
         else:
-            parts = (
-                [(k, schema["items"], some) for k, some in enumerate(value)]
-                if isinstance(value, list) and "items" in schema
-                else []
-            )
-        wrong = next(((key, found) for key, some, held in parts if (found := self.fault(some, held))), None)
-        if wrong:
-            return (wrong[0], *wrong[1][0]), wrong[1][1]
-        shallow = {
-            **{
-                key: some
-                for key, some in schema.items()
-                if key not in ("properties", "additionalProperties", "items", "needed")
-            }
-        }
-        return None if eval(self.fine(shallow, "v"), self.names, {"v": value}) else ((), expectation(schema))
+            good = value is None or least <= value <= most and (above is None or value > above)
+        return None if good else wrong
+
+    return check
 
 
-def words_of(schema):
-    return [schema["type"]] if isinstance(schema.get("type"), str) else schema.get("type") or []
+def in_object(schema, *_):
+    inner = {key: check_of(some) for key, some in schema.get("properties", {}).items()}
+    others = schema.get("additionalProperties")
+    others = check_of(others) if isinstance(others, dict) else None
+    needed = schema.get("needed", ())
+
+    def check(value):
+        for key in needed:
+            if value.get(key) is None:
+                return (), f"an object with '{key}'"
+        for key, some in value.items():
+            fault = some is not None and (known := inner.get(key, others)) and known(some)
+            if fault:
+                return (key, *fault[0]), fault[1]
+        return None
+
+    return check
+
+
+def in_array(schema, _, wrong):
+    item = schema.get("items")
+    each, bounds = item and check_of(item), (schema.get("minItems", 0), schema.get("maxItems", MOST))
+    numbers = item and item.get("type") == "number"
+
+    def check(value):
+        # Samples are many: their types and limits at once.
+        plain = (
+            numbers and value and set(map(type, value)) <= {int, float} and not (each(min(value)) or each(max(value)))
+        )
+        for k, some in enumerate(value if item and not plain else ()):
+            if fault := each(some):
+                return (k, *fault[0]), fault[1]
+        return None if bounds[0] <= len(value) <= bounds[1] else wrong
+
+    return check
+
+
+FURTHER = {"object": in_object, "array": in_array}
 
 
 def values_of(schema):
     return schema.get("enum") or [schema["const"]]
 
 
-def pattern_of(schema):
-    return re.sub(r"\$$", r"\\Z", schema["pattern"])
-
-
 def expectation(schema):
     """ "a number or null, above 0", for messages."""
     if "const" in schema or "enum" in schema:
         return " or ".join(json.dumps(value, ensure_ascii=False) for value in values_of(schema))
-    text = " or ".join(NAMES[word] for word in words_of(schema))
+    names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+    text = " or ".join(TYPES[name][1] for name in names)
     for key, word in (
         ("minimum", "at least {}"),
         ("exclusiveMinimum", "above {}"),
@@ -174,22 +146,14 @@ def expectation(schema):
     return text + (", not empty" if "minLength" in schema else "")
 
 
-@functools.cache
-def schema_of_rows():
-    return Schema()
-
-
 def fault_of(line):
     """(path to the value, what is expected of it), or None."""
-    schema = schema_of_rows()
     kind = line.get("kind") if isinstance(line, dict) else None
     if kind is None:
         return (), "an object with 'kind'"
     if line.get("schema").__class__ is not int or line["schema"] != VERSION:
         return (("schema",) if "schema" in line else ()), f"schema {VERSION}, which this rungs reads and writes"
-    if kind in KINDS["enum"]:
-        return None if schema.checks[kind](line) else schema.fault(schema.definitions[kind], line)
-    return ("kind",), expectation(KINDS)
+    return definition(kind)(line) if kind in KINDS else (("kind",), expectation({"enum": list(KINDS)}))
 
 
 def places(text):

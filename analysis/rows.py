@@ -8,9 +8,15 @@ from analysis import joined
 from analysis.foreign import every, markdown
 
 UNKNOWN_MACHINE = "unknown machine"
-LOCKED_APART = (
-    0.1  # logarithm: clocks that differ by more than this, and by far more than they vary, were set differently
-)
+LOCKED_APART = 0.1  # logarithm: clocks that differ by more, and by far more than they vary, were set differently
+
+
+def grouped(items, key):
+    """key -> the items that have it, in their order."""
+    found = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
 
 
 class Results:
@@ -23,11 +29,8 @@ class Results:
         self.rows = rows
         self.claims = claims
         self.warnings = warnings
-        self.campaigns = campaigns  # campaign -> its latest rows, the oldest campaign first
-        if campaigns is None:
-            self.campaigns = collections.defaultdict(list)
-            for row in rows:
-                self.campaigns[self.campaign(row)].append(row)
+        # campaign -> its latest rows, the oldest campaign first
+        self.campaigns = grouped(rows, self.campaign) if campaigns is None else campaigns
         self.times = {}  # (campaign, case, spec, mode) -> statistics, for speed-ups
         self.held = collections.Counter(row["spec"] for row in rows)
         for campaign, some in self.campaigns.items():
@@ -38,12 +41,8 @@ class Results:
 
     def in_markdown(self):
         """The same results with each of their texts as it may stand in a page."""
-        return Results(
-            *(
-                every(part, markdown)
-                for part in (self.environments, self.ceilings, self.rows, self.claims, self.warnings, self.campaigns)
-            )
-        )
+        parts = self.environments, self.ceilings, self.rows, self.claims, self.warnings, self.campaigns
+        return Results(*(every(part, markdown) for part in parts))
 
     def environment(self, row):
         return self.environments.get(row.get("run")) or {}
@@ -87,26 +86,13 @@ class Results:
         return base["median"] / seconds if base and seconds else None
 
 
-# (op, parameter) -> {value as older rows spell it: value today}
-SPELT = {("ewm", "adjust"): {"yes": "true", "no": "false"}}
-WHOLE = re.compile(r"(?<==)\d(?:\.\d+)?e\+0\d(?= )")  # 3e+02, in texts of cases
-
-
-def respell(row):
-    """Older rows join newer ones of the same case."""
-    case = row.get("case") or ""
-    for (op, name), now in SPELT.items():
-        value = row["params"].get(name)
-        if row.get("op") == op and value in now:
-            row["params"][name] = now[value]
-            case = case.replace(f" {name}={value} ", f" {name}={now[value]} ")
-    row["case"] = WHOLE.sub(lambda number: f"{float(number.group()):.0f}", case)
+WHOLE = re.compile(r"(?<==)\d(?:\.\d+)?e\+0\d(?= )")  # 3e+02, in texts of cases of older rows
 
 
 def settle(row):
     """Fills in what readers take for granted where it is null or missing; they check everything else themselves."""
     row["params"] = row.get("params") or {}
-    respell(row)
+    row["case"] = WHOLE.sub(lambda number: f"{float(number.group()):.0f}", row.get("case") or "")
     joined.row(row)
     row["dtype"] = row.get("dtype") or "unknown dtype"
     row["input"] = row.get("input") or "unknown input"
@@ -118,11 +104,8 @@ def settle(row):
 def campaign_of(environments, row):
     """Where times may be compared: one build (the environment's id) on one card; of a run without an id, the run alone."""
     environment = environments.get(row.get("run")) or {}
-    return (
-        (environment["id"], (environment.get("gpu") or {}).get("uuid"))
-        if environment.get("id")
-        else (row.get("run"), None)
-    )
+    known = environment.get("id")
+    return (known, (environment.get("gpu") or {}).get("uuid")) if known else (row.get("run"), None)
 
 
 def machine_name(environment):

@@ -22,18 +22,14 @@ def load(paths):
     for path in paths:
         read = list(read_lines(pathlib.Path(path), warnings))
         if read and all(line["kind"] == "claim" for line in read):
-            judged.update(
-                {line.get("scenario"): [c for c in read if c.get("scenario") == line.get("scenario")] for line in read}
-            )
+            judged |= r.grouped(read, lambda claim: claim.get("scenario"))
         else:
             lines += read
     for claim in [line for some in (lines, *judged.values()) for line in some if line["kind"] == "claim"]:
         joined.claim(claim)
     dates = {line.get("run"): line.get("date") or "" for line in lines if line["kind"] == "environment"}
     lines.sort(key=lambda line: dates.get(line.get("run"), ""))  # stable: within a run, the order of the file
-    of = {
-        kind: [line for line in lines if line["kind"] == kind] for kind in ("environment", "ceilings", "row", "claim")
-    }
+    of = {"environment": [], "ceilings": [], "row": [], "claim": [], **r.grouped(lines, lambda line: line["kind"])}
     environments, ceilings = {line.get("run"): line for line in of["environment"]}, {}
     for line in of["ceilings"]:
         by_name = {c["name"]: c for c in line.get("ceilings") or [] if c.get("name") and c.get("value")}
@@ -42,14 +38,12 @@ def load(paths):
         names = ", ".join(map(str, paths)) or "no file at all"
         raise NoRows(f"{names}: no rows; run 'rungs reproduce' first")
     machines = {run: r.machine_name(environment) for run, environment in environments.items()}
-    campaigns = collections.defaultdict(list)
-    for row in of["row"]:
-        campaigns[r.campaign_of(environments, row)].append(row)
+    campaigns = r.grouped(of["row"], lambda row: r.campaign_of(environments, row))
     return r.Results(
         environments,
         ceilings,
         latest_rows(of["row"], environments, machines),
-        claims_of(of["claim"], judged, machines, dates, warnings),
+        claims_of(of["claim"], judged, machines, dates),
         warnings,
         {key: latest_rows(lines, environments, machines) for key, lines in campaigns.items()},
     )
@@ -59,13 +53,8 @@ def latest_rows(lines, environments, machines):
     """Of each machine, case and variant the latest row, with the times of all its processes: rows of one campaign."""
     latest, processes = {}, collections.defaultdict(list)
     for row in map(r.settle, lines):
-        key = (
-            machines.get(row.get("run"), r.UNKNOWN_MACHINE),
-            row.get("case"),
-            row.get("spec"),
-            r.is_emulated(row),
-            r.is_declared(row),
-        )
+        machine = machines.get(row.get("run"), r.UNKNOWN_MACHINE)
+        key = machine, row.get("case"), row.get("spec"), r.is_emulated(row), r.is_declared(row)
         earlier = latest.get(key)
         if row["verdict"] == "pass" and row.get("timing"):
             processes[key].append(row)
@@ -78,20 +67,17 @@ def latest_rows(lines, environments, machines):
 
 def pooled(row, processes, environments):
     """The row with the medians over processes of its campaign, and their range as the interval; as it is where there is one."""
-    known = (environments.get(row.get("run")) or {}).get("id")
-    mine = [
-        other for other in processes if known and r.campaign_of(environments, other) == r.campaign_of(environments, row)
-    ]
+    known, campaign = (environments.get(row.get("run")) or {}).get("id"), r.campaign_of(environments, row)
+    mine = [other for other in processes if known and r.campaign_of(environments, other) == campaign]
     if row["verdict"] != "pass" or len(mine) < 2:
         return row
     timing = dict(row.get("timing") or {})
     for mode in timing:
         told = ((other.get("run"), r.timing(other, mode)) for other in mine)
-        times = list(
-            {(run, t["median"], tuple(t.get("samples") or [])): t for run, t in told if t}.values()
-        )  # a file that is given twice is one process
+        # A file that is given twice is one process.
+        times = {(run, t["median"], tuple(t.get("samples") or [])): t for run, t in told if t}
         if len(times) > 1:
-            timing[mode] = pooled_times(timing[mode], times)
+            timing[mode] = pooled_times(timing[mode], list(times.values()))
     return {**row, "timing": timing}
 
 
@@ -125,28 +111,20 @@ def times_less(row, earlier, environments):
     """Two scenarios of one build may time a case in more modes and in fewer: the row with more of them stays."""
     if not earlier or row["verdict"] != "pass" or earlier["verdict"] != "pass":
         return False
-    builds = [
-        (e.get("commit"), e.get("build")) for e in (environments.get(line.get("run")) or {} for line in (row, earlier))
-    ]
-    modes = [{mode for mode, timed in (line.get("timing") or {}).items() if timed} for line in (row, earlier)]
-    return builds[0] == builds[1] and modes[0] < modes[1]
+
+    def told(line):
+        e = environments.get(line.get("run")) or {}
+        return {mode for mode, timed in (line.get("timing") or {}).items() if timed}, e.get("commit"), e.get("build")
+
+    (mine, *build), (theirs, *other) = told(row), told(earlier)
+    return build == other and mine < theirs
 
 
-def claims_of(lines, judged, machines, dates, warnings):
+def claims_of(lines, judged, machines, dates):
     """The latest judgement of each claim, but for scenarios in `judged`, whose claims are those there. A scenario's stay together, in its order,
     though their rows be of several runs."""
     lines = [claim for claim in lines if claim.get("scenario") not in judged]
-    old = sum("outcome" not in claim for claim in lines + [claim for some in judged.values() for claim in some])
-    if old:
-        warnings.append(
-            f"claim records of older versions, without outcomes, left out: {old}; 'rungs judge' recreates them"
-        )
-    judged = {name: [claim for claim in some if "outcome" in claim] for name, some in judged.items()}
-    latest = {
-        (machines.get(claim.get("run"), r.UNKNOWN_MACHINE), claim.get("id")): claim
-        for claim in lines
-        if "outcome" in claim
-    }
+    latest = {(machines.get(claim.get("run"), r.UNKNOWN_MACHINE), claim.get("id")): claim for claim in lines}
     claims = list(latest.values()) + [claim for some in judged.values() for claim in some]
     newest = {}
     for claim in claims:
@@ -186,29 +164,23 @@ def other_params(row, *left_out):
 
 def groups(rows, *left_out, input_too=True):
     """(op, dtype, input, other parameters) -> rows that differ in the named parameters only."""
-    found = collections.defaultdict(list)
-    for row in rows:
-        found[
-            row["op"], row.get("dtype"), row.get("input") if input_too else None, other_params(row, *left_out)
-        ].append(row)
-    return found
+
+    def key(row):
+        return row["op"], row.get("dtype"), row.get("input") if input_too else None, other_params(row, *left_out)
+
+    return r.grouped(rows, key)
 
 
 def by_case(rows):
     """case -> its rows, where any of them was timed."""
-    found = collections.defaultdict(list)
-    for row in rows:
-        found[row["case"]].append(row)
-    return {case: group for case, group in found.items() if any(r.median(row) for row in group)}
+    found = r.grouped(rows, lambda row: row["case"])
+    return {case: group for case, group in found.items() if any(map(r.median, group))}
 
 
 def by_input(rows):
     """Groups of one problem that was timed on many inputs: the accuracy tables have their errors."""
-    return [
-        group
-        for group in groups(rows, input_too=False).values()
-        if len({row["input"] for row in group if r.median(row)}) >= MANY_INPUTS
-    ]
+    found = groups(rows, input_too=False).values()
+    return [group for group in found if len({row["input"] for row in group if r.median(row)}) >= MANY_INPUTS]
 
 
 def weight(row):
@@ -234,9 +206,7 @@ def sweeps_by(rows, *swept):
 
 def find_sweeps(rows):
     """The parameter with most timed rows in sweeps and its groups; None and none."""
-    names = sorted(
-        {name for row in rows for name, value in (row.get("params") or {}).items() if isinstance(value, (int, float))}
-    )
+    names = sorted({name for row in rows for name in row.get("params") or {} if r.number(row, name) is not None})
     found = {name: sweeps_by(rows, name) for name in names}
     best = max(names, key=lambda name: sum(bool(r.median(row)) for group in found[name] for row in group), default=None)
     return (best, found[best]) if best and found[best] else (None, [])
@@ -244,32 +214,28 @@ def find_sweeps(rows):
 
 def find_shapes(rows, shown):
     """Groups that differ in shape, of the shapes with more than one row, and of those of one row that no table has yet."""
-    some = [
-        row
-        for row in rows
-        if (r.number(row, "batch") or 0) > 1 or (r.number(row, "batch") == 1 and row["case"] not in shown)
-    ]
-    return [
-        group
-        for group in sweeps_by(some, *SHAPE)
-        if len({r.number(row, "batch") for row in group if r.median(row)}) >= LEAST_POINTS
-    ]
+
+    def is_shape(row):
+        batch = r.number(row, "batch") or 0
+        return batch > 1 or (batch == 1 and row["case"] not in shown)
+
+    def points(group):
+        return {r.number(row, "batch") for row in group if r.median(row)}
+
+    return [group for group in sweeps_by(list(filter(is_shape, rows)), *SHAPE) if len(points(group)) >= LEAST_POINTS]
 
 
 def longest_sweep(results, op, dtype, parameter, least):
     """The group with most times, of which a sweep is made; mean before the other aggregates where it is over the window; then the larger n."""
 
+    is_window = parameter == "window"
+
     def rank(group):
-        return (
-            parameter == "window" and is_mean(group[0]),
-            len(group),
-            parameter == "window" and r.number(group[0], "n") or 0,
-        )
+        return is_window and is_mean(group[0]), len(group), is_window and r.number(group[0], "n") or 0
 
     found = groups([row for row in rows_of(results, op, dtype) if r.number(row, parameter)], parameter).values()
-    return max(
-        (group for group in found if len({r.number(row, parameter) for row in group}) >= least), key=rank, default=None
-    )
+    long = (group for group in found if len({r.number(row, parameter) for row in group}) >= least)
+    return max(long, key=rank, default=None)
 
 
 def offset_case(results, op, dtype):
@@ -285,19 +251,9 @@ def offset_case(results, op, dtype):
         )
 
     rows = [
-        row
-        for row in rows_of(results, op, dtype, timed=False)
-        if row.get("input") in OFFSETS
-        and (row["verdict"] in ("pass", "fail") or r.unjudged(row))
-        and row.get("errors")
-        and not r.is_emulated(row)
+        row for row in rows_of(results, op, dtype, timed=False) if row.get("input") in OFFSETS and row.get("errors")
     ]
-    return max(
-        (
-            group
-            for group in groups(rows, input_too=False).values()
-            if len({row["input"] for row in group}) >= LEAST_POINTS
-        ),
-        key=rank,
-        default=None,
-    )
+    ran = [row for row in rows if row["verdict"] in ("pass", "fail") or r.unjudged(row)]
+    found = groups([row for row in ran if not r.is_emulated(row)], input_too=False).values()
+    long = (group for group in found if len({row["input"] for row in group}) >= LEAST_POINTS)
+    return max(long, key=rank, default=None)

@@ -5,6 +5,7 @@ thousand suites and one real suite go through the same code.
 """
 
 import math
+import types
 
 import numpy as np
 from scipy import stats
@@ -13,13 +14,6 @@ DRAWS = 1000  # of the bootstrap
 SEED = 6  # of the bootstrap: the same rows give the same interval
 CLOCK_STEADY = 0.005  # standard deviation of log clock below which the clock explains nothing
 CHUNK = 2048
-
-
-class Found:
-    """Arrays over rows: ratio (NEW / BASE, above 1 is slower), low, high, p; in_cycles where cycles were judged; the same of time alone."""
-
-    def __init__(self, **arrays):
-        self.__dict__.update(arrays)
 
 
 def from_processes(
@@ -33,7 +27,7 @@ def from_processes(
     intervals=True,
     wall_time=False,
 ):
-    """wall_time: of each row, or of all: never in cycles. base, new: seconds, (rows, processes). Clocks and cycles in the same shape, NaN where unknown. by_spread: too few for ranks alone.
+    """Arrays over rows: ratio (NEW / BASE, above 1 is slower), low, high, p; in_cycles where cycles were judged; the same of time alone. wall_time: of each row, or of all: never in cycles. base, new: seconds, (rows, processes). Clocks and cycles in the same shape, NaN where unknown. by_spread: too few for ranks alone.
 
     Judged in time or in cycles: a kernel bound by the SM clock is steady in cycles, one bound by memory in seconds.
     """
@@ -47,7 +41,7 @@ def from_processes(
     low, high = ratio_interval(judged_base, judged_new) if intervals else np.full((2, len(base)), np.nan)
     test = spread_test if by_spread else u_test
     clock = medians(new_mhz) / medians(base_mhz) if base_mhz is not None else np.full(len(base), np.nan)
-    return Found(
+    return types.SimpleNamespace(
         in_cycles=in_cycles,
         ratio=medians(judged_new) / medians(judged_base),
         low=low,

@@ -6,6 +6,7 @@ what the harness itself does for every variant (rungs_base) and what the system'
 A variant has no hash, but a reason, if what it runs is not all in these objects: it loads code when it runs, or calls a library.
 """
 
+import contextlib
 import ctypes
 import struct
 
@@ -15,10 +16,11 @@ FATBIN, FATBIN_HEADER = struct.pack("<I", 0xBA55ED50), struct.Struct("<IHHQ")
 ENTRY, KIND_ELF = struct.Struct("<HHIQ"), 2
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 ELF_MAGIC, MACHINE_CUDA = b"\x7fELF\x02", 190
+# of code, on the device and on the host
 LOADERS = {
     True: ("cudaLibraryLoad", "cuLibraryLoad", "cuModuleLoad", "cuLinkCreate"),
     False: ("dlopen", "dlmopen", "usercode_open"),
-}  # of code, on the device?
+}
 OF_LINKER = ("_GLOBAL_OFFSET_TABLE_", "__dso_handle", "atexit")  # the last lies in libc_nonshared.a
 CUDA_RUNTIME = ("cuda", "__cuda")  # linked statically, as a part of the compiler
 RUNTIMES = ("libc.so.6", "libm.so.6", "libmvec.so.1", "libgcc_s.so.1", "libgomp.so.1", "libstdc++.so.6")
@@ -41,9 +43,8 @@ def unpacked(data):
         return None
     room = ctypes.create_string_buffer(size)
     used = zstd.ZSTD_findFrameCompressedSize(data, size_t(len(data)))  # what follows is padding
-    return (
-        room.raw if used <= len(data) and zstd.ZSTD_decompress(room, size_t(size), data, size_t(used)) == size else None
-    )
+    whole = used <= len(data) and zstd.ZSTD_decompress(room, size_t(size), data, size_t(used)) == size
+    return room.raw if whole else None
 
 
 def cubins(data):
@@ -77,13 +78,10 @@ def runtime_offers():
     """Is a function of the runtimes that every program of this compiler has?"""
     libraries = []
     for name in RUNTIMES:
-        try:
+        with contextlib.suppress(OSError):  # what only it has is then unknown
             libraries.append(ctypes.CDLL(name))
-        except OSError:
-            pass  # what only it has is then unknown
-    return lambda name: (
-        name.startswith(OF_LINKER + CUDA_RUNTIME) or any(hasattr(library, name) for library in libraries)
-    )
+    known = OF_LINKER + CUDA_RUNTIME
+    return lambda name: name.startswith(known) or any(hasattr(library, name) for library in libraries)
 
 
 class Object:
@@ -93,9 +91,8 @@ class Object:
 
     def __init__(self, data, source="", own=""):
         kernels = [Code(Elf(cubin)) if cubin else None for cubin in cubins(data)]
-        self.device = (
-            digest(sorted(digest(code.everything()) for code in kernels)) if kernels and all(kernels) else None
-        )
+        whole = kernels and all(kernels)
+        self.device = digest(sorted(digest(code.everything()) for code in kernels)) if whole else None
         known = [code.of_names() for code in kernels if code]
 
         def of_string(text):

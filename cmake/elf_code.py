@@ -122,11 +122,10 @@ class Code:
 
     def of_names(self):
         """Name -> what it stands for, of all that is defined here."""
-        return {
-            name: self.target(k)
-            for k, (name, section, _) in enumerate(self.elf.symbols)
-            if name and section in self.sections
-        }
+        named = (
+            (k, name) for k, (name, section, _) in enumerate(self.elf.symbols) if name and section in self.sections
+        )
+        return {name: self.target(k) for k, name in named}
 
 
 def base_name(name):

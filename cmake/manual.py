@@ -26,8 +26,7 @@ def verbs_of(program):
         lines = ask(program, verb, "--help").split("\n\n")[0].splitlines()  # what follows is another program's
         options = []
         for line in lines:
-            match = OPTION.match(line)
-            if match:
+            if match := OPTION.match(line):
                 options.append([match[1], (match[2] or "").strip(), match[3]])
             elif options and line.startswith("     "):
                 options[-1][2] += " " + line.strip()
@@ -40,15 +39,9 @@ def plain(text):
 
 
 def page(verbs, version, codes):
-    lines = [
-        f'.TH RUNGS 1 "" "rungs {version}" "User Commands"',
-        ".SH NAME",
-        "rungs \\- verify and measure implementations of one algorithm side by side",
-        ".SH SYNOPSIS",
-        ".B rungs",
-        ".I VERB",
-        "...",
-    ]
+    lines = [f'.TH RUNGS 1 "" "rungs {version}" "User Commands"', ".SH NAME"]
+    lines += ["rungs \\- verify and measure implementations of one algorithm side by side"]
+    lines += [".SH SYNOPSIS", ".B rungs", ".I VERB", "..."]
     for verb, (summary, usage, options) in verbs.items():
         lines += [f".SH RUNGS {verb.upper()}", f".B {plain(usage)}", ".PP", plain(summary)]
         for name, argument, text in options:
@@ -82,12 +75,10 @@ def main():
     verbs = verbs_of(program)
     version = ask(program, "--version").split()[1]
     codes = re.search(r"Exit codes: (.*)", ask(program, "help"), re.DOTALL)[1].replace("\n", " ")
-    for path, text in (
-        (share / "man/man1/rungs.1", page(verbs, version, codes)),
-        (share / "bash-completion/completions/rungs", completion(verbs)),
-    ):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    made = {"man/man1/rungs.1": page(verbs, version, codes), "bash-completion/completions/rungs": completion(verbs)}
+    for path, text in made.items():
+        (share / path).parent.mkdir(parents=True, exist_ok=True)
+        (share / path).write_text(text)
 
 
 if __name__ == "__main__":

@@ -62,10 +62,14 @@ def write_contract(harness, to):
     to.write_text(f'extern const char CONTRACT[];\nconst char CONTRACT[] = "{contract_hash(harness)}";\n')
 
 
+def defined(library):
+    """The names that a static library has."""
+    return set().union(*(elf.defined() for elf in code_hashes.members(pathlib.Path(library).read_bytes())))
+
+
 def write_exports(library, to):
     """The list of what a program shows to its modules, for the linker."""
-    found = set().union(*(elf.defined() for elf in code_hashes.members(library.read_bytes())))
-    names = sorted(name for name in found if re.fullmatch(r"[A-Za-z]\w*", name))
+    names = sorted(name for name in defined(library) if re.fullmatch(r"[A-Za-z]\w*", name))
     to.write_text("{\n" + "".join(f"{name};\n" for name in names) + "};\n")
 
 
@@ -143,11 +147,6 @@ class Project:
         """Where the files of its module lie, without their endings."""
         return (self.other if "/try_" in id_ else self.folder) / f"{id_}{SUFFIX[kind]}"
 
-    def offered(self, library):
-        """The names that a static library of the harness defines."""
-        data = pathlib.Path(self.settings[library]).read_bytes()
-        return set().union(*(elf.defined() for elf in code_hashes.members(data)))
-
     def all(self):
         """(id, path) of every variant."""
         impls = self.root / self.settings["impls"]
@@ -163,11 +162,8 @@ class Project:
             probe = f"{self.settings['probe']}.{language}"
             command = next(c for c in commands if c["file"] == probe)
             words, kept = shlex.split(command["command"]), []
-            while words:
-                word = words.pop(0)
-                if word == "-o" or word == "-c":
-                    words.pop(0)
-                else:
+            for before, word in zip(["", *words], words):
+                if not {before, word} & {"-o", "-c"}:
                     kept.append(word)
             self.settings["compile"][language] = [*self.settings["launcher"], *kept]
         return self.settings["compile"][language]
@@ -176,9 +172,8 @@ class Project:
         """An object file, and the files that it was made of."""
         made = to / f"{unit}.o"
         if kind == "native":
-            position = (
-                ["-Xcompiler=-fPIC,-fvisibility=hidden"] if source.suffix == ".cu" else ["-fPIC", "-fvisibility=hidden"]
-            )
+            position = ["-fPIC", "-fvisibility=hidden"]
+            position = [f"-Xcompiler={','.join(position)}"] if source.suffix == ".cu" else position
             argv = [*self.compiler(source.suffix[1:]), *position]
         else:
             argv = [*self.settings[kind]["compile"], f'-DRUNGS_UNIT="{unit}"']
@@ -322,11 +317,8 @@ def make(project, kind, id_, source):
             link, libraries = project.settings[kind]["link"], project.settings["libraries"]
         (to / "exports").write_text(EXPORTS)
         part = to / module.name
-        run(
-            [*link, "-shared", f"-Wl,--version-script={to / 'exports'}", "-o", part, own, *linked, *libraries],
-            COMPILE_SECONDS,
-            cwd=project.root,
-        )
+        link = [*link, "-shared", f"-Wl,--version-script={to / 'exports'}", "-o", part, own, *linked, *libraries]
+        run(link, COMPILE_SECONDS, cwd=project.root)
         facts = {"variant": describe(project, kind, part, id_)}
         facts["code"] = dict(zip(("sass_hash", "host_hash", "reason"), hashes))
         facts["files"] = [*files, *(pathlib.Path(file[0]) for path in linked for file in objects[path])]
@@ -378,20 +370,14 @@ def prepare(project, kinds, built):
             project.broken[kind] = "this build has no emulator"
         elif project.settings[kind]["targets"] and project.settings["build"] and not built:
             with locked(pathlib.Path(project.settings["lock"])):
+                targets = project.settings[kind]["targets"]
                 try:
-                    words = [
-                        "cmake",
-                        "--build",
-                        project.settings["build"],
-                        "--target",
-                        *project.settings[kind]["targets"],
-                    ]
-                    run(words, COMPILE_SECONDS)
+                    run(["cmake", "--build", project.settings["build"], "--target", *targets], COMPILE_SECONDS)
                 except Refused as error:
                     project.broken[kind] = f"the emulator cannot be built: {error}"
-    harness = project.offered("base")
+    harness = defined(project.settings["base"])
     if kinds - {"native", *project.broken}:
-        harness |= project.offered("engine")
+        harness |= defined(project.settings["engine"])
     of_runtime = code_hashes.runtime_offers()
     project.known = lambda name: name in harness or name.startswith("__") or of_runtime(name)
 

@@ -37,13 +37,10 @@ def plain(spec):
 
 
 def label(claim):
-    over = (
-        f" / {plain(claim['baseline'])}" if claim.get("baseline") and claim["baseline"] != claim.get("variant") else ""
-    )
-    mode = modes_of(claim)
-    text = f"{r.op_of(claim)}: {plain(claim.get('variant'))}{over}, {size_of(claim)}" + (
-        "" if mode in ("cold", "-") else f", {mode}"
-    )
+    baseline, mode = claim.get("baseline"), modes_of(claim)
+    over = f" / {plain(baseline)}" if baseline and baseline != claim.get("variant") else ""
+    text = f"{r.op_of(claim)}: {plain(claim.get('variant'))}{over}, {size_of(claim)}"
+    text += "" if mode in ("cold", "-") else f", {mode}"
     return text if len(text) <= 78 else text[:75] + "..."
 
 
@@ -71,39 +68,15 @@ def draw_claim(axes, y, claim):
     ends = [inside(end / base) for end in (claim.get("low"), claim.get("high")) if end]
     if len(ends) == 2:
         axes.plot(ends, [y, y], color=colour, lw=3.2, alpha=0.45, zorder=3, solid_capstyle="butt")
-    axes.plot(
-        [here],
-        [y],
-        marker=MARKERS.get(claim.get("program"), "o"),
-        ms=4.6,
-        color=colour,
-        markerfacecolor="white" if outcome == "fails" else colour,
-        ls="",
-        zorder=4,
-    )
-    axes.annotate(
-        f"{published(claim)} → {quantity(claim, found)}",
-        (1.01, y),
-        xycoords=("axes fraction", "data"),
-        fontsize=7.2,
-        va="center",
-        color=colour,
-        annotation_clip=False,
-    )
+    mark, filled = MARKERS.get(claim.get("program"), "o"), "white" if outcome == "fails" else colour
+    axes.plot([here], [y], marker=mark, ms=4.6, color=colour, markerfacecolor=filled, ls="", zorder=4)
+    style.beside(axes, y, f"{published(claim)} → {quantity(claim, found)}", x=1.01, fontsize=7.2, color=colour)
 
 
 def draw(results, out):
     claims = [c for c in results.claims if c.get("here") is not None and published_value(c)]
-    groups = [
-        (
-            title,
-            sorted(
-                (c for c in claims if c.get("quantity") in names),
-                key=lambda c: (r.op_of(c), -(c["here"] / published_value(c))),
-            ),
-        )
-        for title, names in GROUPS
-    ]
+    claims.sort(key=lambda c: (r.op_of(c), -(c["here"] / published_value(c))))
+    groups = [(title, [c for c in claims if c.get("quantity") in names]) for title, names in GROUPS]
     groups = [(title, some) for title, some in groups if some]
     if not groups:
         return []
@@ -115,11 +88,8 @@ def draw(results, out):
         axes.set_xscale("log")
         for k, claim in enumerate(some):
             draw_claim(axes, -k, claim)
-        seen = (
-            [c["here"] / published_value(c) for c in some]
-            + [limit / published_value(c) for c in some for limit in (c.get("band_low"), c.get("band_high")) if limit]
-            + [1]
-        )
+        ends = ("here", "band_low", "band_high")
+        seen = [c[end] / published_value(c) for c in some for end in ends if end == "here" or c.get(end)] + [1]
         low, high = inside(min(seen)) / 1.4, inside(max(seen)) * 1.4
         axes.set_xlim(low, high)
         ticks = style.log_ticks(low, high)
@@ -132,29 +102,18 @@ def draw(results, out):
         axes.axvline(1, color=style.MUTED, lw=0.8, zorder=0)
         axes.set_title(title, fontsize=8.5)
     handles = [
-        plt.Line2D([], [], color=style.MUTED, marker="|", ms=8, mew=1.6, ls="", label="published"),
+        style.key("published", color=style.MUTED, marker="|", ms=8, mew=1.6),
         plt.Rectangle((0, 0), 1, 1, color="#E9E9E9", label="acceptance band"),
     ]
     handles += [
-        plt.Line2D(
-            [],
-            [],
-            color=colour,
-            marker="o",
-            ms=4.6,
-            markerfacecolor="white" if key == "fails" else colour,
-            ls="",
-            label=NAMES[key],
-        )
+        style.key(NAMES[key], color=colour, ms=4.6, markerfacecolor="white" if key == "fails" else colour)
         for key, colour in COLOURS.items()
         if any(outcome_of(c) == key for c in claims)
     ]
     programs = {c.get("program") for c in claims}
     if len(programs) > 1:
         handles += [
-            plt.Line2D([], [], color="#444444", marker=mark, ms=4.6, ls="", label=name)
-            for name, mark in MARKERS.items()
-            if name in programs
+            style.key(name, color="#444444", marker=mark, ms=4.6) for name, mark in MARKERS.items() if name in programs
         ]
     judged = [c for c in claims if is_counted(c)]
     held = sum(outcome_of(c) == "holds" for c in judged)
@@ -162,9 +121,5 @@ def draw(results, out):
     missing = f"; {measured - len(judged)} more gave no number to draw" if measured > len(judged) else ""
     style.head(figure, f"{held} of {len(judged)} counted tests of published numbers hold{missing}", handles)
     picture = style.finish(figure, results, claims, out, "claims")
-    return [
-        (
-            picture,
-            f"Published claims against what was measured here, as ratios, with acceptance bands: {held} of {len(judged)} counted tests hold{missing}",
-        )
-    ]
+    text = "Published claims against what was measured here, as ratios, with acceptance bands"
+    return [(picture, f"{text}: {held} of {len(judged)} counted tests hold{missing}")]

@@ -72,27 +72,15 @@ def panel(axes, series, order):
     unit = next((unit for unit, scale in TIME_UNITS.items() if min(p.seconds for p in series.points) >= scale), "ns")
     scale = TIME_UNITS[unit]
     ys = [p.seconds / scale for p in series.points]
-    axes.vlines(
-        xs,
-        [p.low / scale for p in series.points],
-        [p.high / scale for p in series.points],
-        color=style.OURS,
-        lw=1.0,
-        alpha=0.45,
-    )
+    lows, highs = zip(*((p.low / scale, p.high / scale) for p in series.points))
+    axes.vlines(xs, lows, highs, color=style.OURS, lw=1.0, alpha=0.45)
     axes.plot(xs, ys, "o", ms=3.2, color=style.OURS, mew=0)
     for start, end, level in levels(ys, series.bounds):
         axes.hlines(level, xs[start] - 0.4, xs[end - 1] + 0.4, color="#222222", lw=1.1)
     limits(axes, ys, series)
     for k, (index, ratio) in enumerate(series.steps()):
-        mark(
-            axes,
-            (xs[index - 1] + xs[index]) / 2,
-            ratio,
-            series.points[index].commit,
-            at_right=xs[index] > 0.6 * len(order),
-            row=k % 3,
-        )
+        middle, at_right = (xs[index - 1] + xs[index]) / 2, xs[index] > 0.6 * len(order)
+        mark(axes, middle, ratio, series.points[index].commit, at_right, row=k % 3)
     spec = r.spec_name(series.row) + ("" if series.mode == "cold" else f" ({series.mode})")
     axes.set_title("\n".join(textwrap.wrap(spec, 38, max_lines=2, placeholder=" …")), fontsize=8.5)
     axes.set_ylabel(unit, fontsize=8, rotation=0, ha="right", va="center", labelpad=4)
@@ -108,9 +96,8 @@ def limits(axes, ys, series):
     low, high = min(ys), max(ys)
     middle = (low + high) / 2
     half = max((high - low) / 2 * 1.15, middle * LEAST_SPAN / 2)
-    axes.set_ylim(
-        max(0, middle - half), middle + half * (1.1 + 0.32 * min(len(series.bounds), 3) if series.bounds else 1.0)
-    )
+    room = 1.1 + 0.32 * min(len(series.bounds), 3) if series.bounds else 1.0
+    axes.set_ylim(max(0, middle - half), middle + half * room)
 
 
 def mark(axes, x, ratio, commit, at_right, row):

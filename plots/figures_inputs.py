@@ -24,12 +24,9 @@ def cells_of(rows):
             continue
         key = r.name_of(row) + (f" ({row['bound']['name']})" if r.is_declared(row) else "")
         worst, failed, clear = cells[key].get(row["input"], (0.0, 0, True))
-        ratio = r.worst_ratio(row)
-        cells[key][row["input"]] = (
-            max(worst, ratio if ratio is not None and math.isfinite(ratio) else 0.0),
-            failed + (row["verdict"] != "pass"),
-            clear and not r.unjudged(row),
-        )
+        ratio = r.worst_ratio(row) or 0.0
+        worst = max(worst, ratio if math.isfinite(ratio) else 0.0)
+        cells[key][row["input"]] = worst, failed + (row["verdict"] != "pass"), clear and not r.unjudged(row)
     return cells
 
 
@@ -41,9 +38,8 @@ def draw_cell(axes, x, y, cell):
             axes.annotate(str(failed), (x, y), ha="center", va="center", fontsize=6.5, color=style.FAILED)
         return
     _, _, size, colour = next((level for level in LEVELS if worst <= level[0]), LEVELS[-1])
-    axes.plot(
-        [x], [y], marker="o" if clear else "_", ms=size if clear else 7, color=colour if clear else style.MUTED, ls=""
-    )
+    how = {"marker": "o", "ms": size, "color": colour} if clear else {"marker": "_", "ms": 7, "color": style.MUTED}
+    axes.plot([x], [y], **how, ls="")
 
 
 def draw_op(results, op, rows, out):
@@ -64,46 +60,23 @@ def draw_op(results, op, rows, out):
     axes.set_xlim(-0.6, len(inputs) - 0.4)
     axes.set_ylim(-len(keys) + 0.4, 0.6)
     axes.tick_params(length=0)
-    handles = [
-        plt.Line2D([], [], marker="o", ls="", ms=size, color=colour, label=f"error {words} of the tolerance")
-        for _, words, size, colour in LEVELS
-    ]
+    handles = [style.key(f"error {words} of the tolerance", ms=size, color=colour) for _, words, size, colour in LEVELS]
     if any(cell[1] for key in keys for cell in cells[key].values()):
-        handles.append(
-            plt.Line2D(
-                [],
-                [],
-                marker="o",
-                ls="",
-                ms=8,
-                mew=1.6,
-                color=style.FAILED,
-                markerfacecolor="white",
-                label="failed (cases)",
-            )
-        )
+        handles.append(style.key("failed (cases)", ms=8, mew=1.6, color=style.FAILED, markerfacecolor="white"))
     if any(not cell[2] for key in keys for cell in cells[key].values()):
-        handles.append(
-            plt.Line2D([], [], marker="_", ls="", ms=7, color=style.MUTED, label="an output is not judgeable")
-        )
-    wrong = sum(map(bool, fails.values()))
-    style.head(
-        figure,
-        f"{wrong} of {len(cells)} variants fail on some input: {op}"
-        + ("" if len(keys) == len(cells) else f", the first {len(keys)}"),
-        handles,
-    )
-    return style.finish(
-        figure, results, rows, out, f"inputs_{op}"
-    ), f"Which variants of {op} fail on which input: {wrong} of {len(cells)}"
+        handles.append(style.key("an output is not judgeable", marker="_", ms=7, color=style.MUTED))
+    wrong = f"{sum(map(bool, fails.values()))} of {len(cells)}"
+    first = "" if len(keys) == len(cells) else f", the first {len(keys)}"
+    style.head(figure, f"{wrong} variants fail on some input: {op}{first}", handles)
+    picture = style.finish(figure, results, rows, out, f"inputs_{op}")
+    return picture, f"Which variants of {op} fail on which input: {wrong}"
 
 
 def draw(results, out):
     pictures = []
     for op in sorted({row["op"] for row in results.rows}):
-        rows = [row for row in results.rows if row["op"] == op and row.get("errors") and not r.is_emulated(row)] or [
-            row for row in results.rows if row["op"] == op and row.get("errors")
-        ]
+        rows = [row for row in results.rows if row["op"] == op and row.get("errors")]
+        rows = [row for row in rows if not r.is_emulated(row)] or rows
         if len({row["input"] for row in rows}) >= 3:
             pictures.append(draw_op(results, op, rows, out))
     return pictures

@@ -10,7 +10,8 @@ from analysis.claim_text import hardware_of, published_programs
 from analysis.format import describe, percent, seconds, significant
 from plots import style
 
-MOST_LINES, THERE = 18, "#8A8A8A"
+MOST_LINES = 18
+PRINTED = {"marker": "|", "ms": 9, "mew": 2, "color": "#8A8A8A", "ls": ""}
 FEWEST_INPUTS = 3  # on which a variant must be right before its dot says so
 SIGNS = {
     "right": "right on all inputs tried, N of M",
@@ -48,51 +49,31 @@ def published_speedups(claims):
 
 
 def kind_of(row, published):
-    return (
-        "published"
-        if row["variant"] in published
-        else "peer"
-        if row["backend"] == "peer"
-        else "cpu"
-        if row["backend"] == "cpu"
-        else "cuda"
-    )
+    if row["variant"] in published:
+        return "published"
+    return row["backend"] if row["backend"] in ("peer", "cpu") else "cuda"
 
 
 def best_case(results, op):
     """(the case's rows of one campaign, baseline's spec or None, hardware -> published speed-ups): the case with most variants on most data, claims before others, the latest campaign."""
-    machine, series, best = (
-        select.main_machine(results),
-        published_speedups([c for c in results.claims if r.op_of(c) == op]),
-        None,
-    )
-    groups = [
-        (case, group)
-        for rows in reversed(list(results.campaigns.values()))
-        for case, group in select.by_case(
-            [row for row in rows if row["op"] == op and results.machine(row) == machine and not r.is_emulated(row)]
-        ).items()
-    ]
-    for case, group in groups:
-        group = [row for row in group if r.median(row)]
-        specs = {row["spec"] for row in group}
-        mine = [(baseline, found) for (where, baseline), found in series.items() if where == case and baseline in specs]
-        baseline, found = max(mine, key=lambda item: sum(map(len, item[1].values())), default=(None, {}))
-        rank = len({row["variant"] for row in group}) * select.weight(group[0]) * (1.5 if baseline else 1), case
-        if len(specs) > 1 and (best is None or rank > best[0]):
-            best = rank, group, baseline, found
+    machine, best = select.main_machine(results), None
+    series = published_speedups([c for c in results.claims if r.op_of(c) == op])
+    for rows in reversed(list(results.campaigns.values())):
+        timed = [row for row in rows if row["op"] == op and r.median(row) and not r.is_emulated(row)]
+        for case, group in select.by_case([row for row in timed if results.machine(row) == machine]).items():
+            specs = {row["spec"] for row in group}
+            mine = [(base, found) for (where, base), found in series.items() if where == case and base in specs]
+            baseline, found = max(mine, key=lambda item: sum(map(len, item[1].values())), default=(None, {}))
+            rank = len({row["variant"] for row in group}) * select.weight(group[0]) * (1.5 if baseline else 1), case
+            if len(specs) > 1 and (best is None or rank > best[0]):
+                best = rank, group, baseline, found
     return best[1:] if best else None
 
 
 def chosen_rows(rows, baseline, published, claimed):
     """The fastest tuning of each variant, the baseline and the published among them, as many as fit; slowest first. claimed: specs that claims name: of a published variant that one."""
-    rows = [
-        row
-        for row in rows
-        if row["variant"] not in published
-        or row["spec"] in claimed
-        or not any(other["variant"] == row["variant"] and other["spec"] in claimed for other in rows)
-    ]
+    named = published & {row["variant"] for row in rows if row["spec"] in claimed}
+    rows = [row for row in rows if row["variant"] not in named or row["spec"] in claimed]
     fastest = {(row["variant"], r.is_declared(row)): row for row in sorted(rows, key=lambda row: -r.median(row))}
     base = next((row for row in rows if row["spec"] == baseline), None)
     if base:
@@ -105,13 +86,9 @@ def chosen_rows(rows, baseline, published, claimed):
 
 
 def failed_there(results, case, shown):
-    names = {row["variant"] for row in shown}
-    rows = [
-        row
-        for row in select.on_main_machine(results, results.rows)
-        if row["case"] == case and row["verdict"] in ("fail", "error")
-    ]
-    return sorted({row["variant"] for row in rows} - names)[:6]
+    rows = [row for row in results.rows if row["case"] == case and row["verdict"] in ("fail", "error")]
+    there = {row["variant"] for row in select.on_main_machine(results, rows)}
+    return sorted(there - {row["variant"] for row in shown})[:6]
 
 
 def inputs_of(results, op):
@@ -137,13 +114,10 @@ class Ladder:
         self.results, self.op, self.series = results, op, series
         claims = [c for c in results.claims if r.op_of(c) == op]
         self.published = published_programs(claims)
-        self.rows = chosen_rows(
-            rows, baseline, self.published, {c.get(side) for c in claims for side in ("variant", "baseline")}
-        )
+        claimed = {c.get(side) for c in claims for side in ("variant", "baseline")}
+        self.rows = chosen_rows(rows, baseline, self.published, claimed)
         self.base = next((row for row in self.rows if row["spec"] == baseline), self.rows[0])
-        self.best = min(
-            (row for row in self.rows if not r.is_declared(row)), key=r.median, default=min(self.rows, key=r.median)
-        )
+        self.best = min([row for row in self.rows if not r.is_declared(row)] or self.rows, key=r.median)
         self.failed, self.inputs = failed_there(results, rows[0]["case"], self.rows), inputs_of(results, op)
         self.all_inputs = set().union(*(every for every, _ in self.inputs.values()))
         share = results.fraction(self.best)
@@ -162,11 +136,9 @@ class Ladder:
         best, base, gain = r.name_of(self.best), r.name_of(self.base), self.gain(self.best)
         if self.best is self.base:
             return f"nothing within the tolerance is faster than {base}"
-        return (
-            f"{best} is {significant(max(gain, 1 / gain))}x {'faster' if gain > 1 else 'slower'} than {base}"
-            if self.apart()
-            else f"{best} and {base} are not told apart"
-        )
+        if not self.apart():
+            return f"{best} and {base} are not told apart"
+        return f"{best} is {significant(max(gain, 1 / gain))}x {'faster' if gain > 1 else 'slower'} than {base}"
 
     def colour(self, row):
         return KINDS[kind_of(row, self.published)][0]
@@ -182,65 +154,38 @@ class Ladder:
 
 
 def sign_of(sign, colour):
-    return {
-        "marker": "^" if sign == "few" else "o",
-        "ms": 6,
-        "color": colour,
-        "markerfacecolor": "white" if sign == "wrong" else colour,
-        "ls": "",
-    }
+    filled = "white" if sign == "wrong" else colour
+    return {"marker": "^" if sign == "few" else "o", "ms": 6, "color": colour, "markerfacecolor": filled, "ls": ""}
 
 
 def draw_row(axes, ladder, row, y):
     colour, gain, timed = ladder.colour(row), ladder.gain(row), r.timing(row, "cold")
     if timed.get("low") and timed.get("high"):
-        axes.plot(
-            [r.median(ladder.base) / timed["high"], r.median(ladder.base) / timed["low"]],
-            [y, y],
-            color=colour,
-            lw=3,
-            alpha=0.4,
-            solid_capstyle="butt",
-            zorder=3,
-        )
+        ends = [r.median(ladder.base) / timed[end] for end in ("high", "low")]
+        axes.plot(ends, [y, y], color=colour, lw=3, alpha=0.4, solid_capstyle="butt", zorder=3)
     axes.plot([gain], [y], **sign_of(ladder.sign(row), colour), zorder=4)
     for value in ladder.printed(row):
         axes.plot([value, gain], [y, y], color="#BDBDBD", lw=1.2, zorder=1)
-        axes.plot([value], [y], marker="|", ms=9, mew=2, color=THERE, ls="", zorder=2)
+        axes.plot([value], [y], **PRINTED, zorder=2)
     share = ladder.results.fraction(row)
-    axes.annotate(
-        f"{significant(gain)}x   {seconds(r.median(row))}"
-        + (f"   {percent(share, 2)}" if share else "")
-        + f"   {len(ladder.inputs[row['variant']][0])}/{len(ladder.all_inputs)}",
-        (1.015, y),
-        xycoords=("axes fraction", "data"),
-        fontsize=8,
-        va="center",
-        color="#222222",
-        annotation_clip=False,
-    )
+    tried = f"{len(ladder.inputs[row['variant']][0])}/{len(ladder.all_inputs)}"
+    words = [f"{significant(gain)}x", seconds(r.median(row)), *([percent(share, 2)] if share else []), tried]
+    style.beside(axes, y, "   ".join(words), fontsize=8, color="#222222")
 
 
 def prepare(axes, ladder, lines):
     """Scales, ticks and names."""
-    values = [
-        *map(ladder.gain, ladder.rows),
-        *(v for row in ladder.rows for v in ladder.printed(row)),
-        *([ladder.limit] if ladder.limit else []),
-    ]
+    values = [*map(ladder.gain, ladder.rows), *(v for row in ladder.rows for v in ladder.printed(row))]
+    values += [ladder.limit] if ladder.limit else []
     low, high = min(values) / 1.6, max(values) * 1.3
     axes.set_xlim(low, high)
     ticks = style.log_ticks(low, high)
     axes.set_xticks(ticks, [f"{tick:,g}x" for tick in ticks])
     axes.minorticks_off()
-    axes.set_yticks(
-        [-k for k in range(lines)],
-        [name_in(row) for row in ladder.rows] + [r.name_of(name) for name in ladder.failed],
-        fontsize=8.5,
-    )
-    for text, colour in zip(
-        axes.get_yticklabels(), [*map(ladder.colour, ladder.rows), *[style.FAILED] * len(ladder.failed)]
-    ):
+    names = [*map(name_in, ladder.rows), *map(r.name_of, ladder.failed)]
+    axes.set_yticks([-k for k in range(lines)], names, fontsize=8.5)
+    colours = [*map(ladder.colour, ladder.rows), *[style.FAILED] * len(ladder.failed)]
+    for text, colour in zip(axes.get_yticklabels(), colours):
         text.set_color(colour)
     axes.set_ylim(-lines + 0.4, 1.2)
     axes.grid(axis="y", visible=False)
@@ -253,17 +198,11 @@ def prepare(axes, ladder, lines):
 
 def legend_of(ladder):
     kinds = [key for key in KINDS if any(kind_of(row, ladder.published) == key for row in ladder.rows)]
-    handles = [plt.Line2D([], [], marker="o", ms=6, color=KINDS[key][0], ls="", label=KINDS[key][1]) for key in kinds]
+    handles = [style.key(words, ms=6, color=colour) for colour, words in map(KINDS.get, kinds)]
     if any(map(ladder.printed, ladder.rows)):
-        handles.append(
-            plt.Line2D(
-                [], [], marker="|", ms=9, mew=2, color=THERE, ls="", label=f"published: {', '.join(ladder.series)}"
-            )
-        )
+        handles.append(style.key(f"published: {', '.join(ladder.series)}", **PRINTED))
     signs = {ladder.sign(row) for row in ladder.rows}
-    return handles + [
-        plt.Line2D([], [], **sign_of(sign, "#444444"), label=label) for sign, label in SIGNS.items() if sign in signs
-    ]
+    return handles + [style.key(label, **sign_of(sign, "#444444")) for sign, label in SIGNS.items() if sign in signs]
 
 
 def draw_op(ladder, out):
@@ -273,25 +212,12 @@ def draw_op(ladder, out):
     for k, row in enumerate(ladder.rows):
         draw_row(axes, ladder, row, -k)
     for k in range(len(ladder.rows), lines):
-        axes.annotate(
-            "failed verification here, not timed",
-            (0.5, -k),
-            xycoords=("axes fraction", "data"),
-            fontsize=8,
-            va="center",
-            ha="center",
-            color=style.FAILED,
-        )
+        words = "failed verification here, not timed"
+        style.beside(axes, -k, words, x=0.5, fontsize=8, ha="center", color=style.FAILED, annotation_clip=None)
     if ladder.limit:
         axes.axvline(ladder.limit, color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
-        axes.annotate(
-            f"{r.limit_name(ladder.best, ' peak')} ",
-            (ladder.limit, 0.75),
-            ha="right",
-            va="center",
-            fontsize=8,
-            color="#222222",
-        )
+        name = f"{r.limit_name(ladder.best, ' peak')} "
+        axes.annotate(name, (ladder.limit, 0.75), ha="right", va="center", fontsize=8, color="#222222")
     prepare(axes, ladder, lines)
     case = f"{describe(ladder.best)}, {ladder.best['input']}"
     style.head(figure, f"{ladder.finding()}: {case}", legend_of(ladder))
@@ -302,7 +228,6 @@ def draw_op(ladder, out):
 def draw(results, out):
     pictures = []
     for op in sorted({row["op"] for row in results.rows}):
-        found = best_case(results, op)
-        if found:
+        if found := best_case(results, op):
             pictures.append(draw_op(Ladder(results, op, *found), out))
     return pictures

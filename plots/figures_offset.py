@@ -38,17 +38,14 @@ def failed_in(row, output):
 
 def line_of(group, variant, output):
     """[(mean/sigma, error, this output failed, judgeable)], of the strictest rows where a variant was judged by two bounds."""
-    found = {}
-    for row in group:
-        if (
-            row["variant"] == variant
-            and error_of(row, output) is not None
-            and (row["input"] not in found or not r.is_declared(row))
-        ):
-            found[row["input"]] = row
+    mine = [row for row in group if row["variant"] == variant and error_of(row, output) is not None]
+    found = {row["input"]: row for row in reversed(mine)} | {
+        row["input"]: row for row in mine if not r.is_declared(row)
+    }
     return [
-        (select.OFFSETS[name], error_of(row, output), failed_in(row, output), output not in r.unjudged(row))
-        for name, row in ((name, found[name]) for name in select.OFFSETS if name in found)
+        (level, error_of(found[name], output), failed_in(found[name], output), output not in r.unjudged(found[name]))
+        for name, level in select.OFFSETS.items()
+        if name in found
     ]
 
 
@@ -61,15 +58,10 @@ def draw_panel(axes, group, output, colours):
     for variant, line in lines.items():
         if not line:
             continue
-        colour = colours[variant]
+        colour, is_grey = colours[variant], colours[variant] == GREY
         points = [(x, min(max(e, low), high), wrong, judgeable) for x, e, wrong, judgeable in line]
-        axes.plot(
-            [x for x, *_ in points],
-            [y for _, y, *_ in points],
-            color=colour,
-            lw=1.2 if colour != GREY else 0.9,
-            zorder=2 if colour != GREY else 1,
-        )
+        ends = zip(*(p[:2] for p in points))
+        axes.plot(*ends, color=colour, lw=0.9 if is_grey else 1.2, zorder=1 if is_grey else 2)
         kinds = {
             "wrong": [p[:2] for p in points if p[2]],
             "vague": [p[:2] for p in points if not p[2] and not p[3]],
@@ -78,7 +70,7 @@ def draw_panel(axes, group, output, colours):
         for kind, some in kinds.items():
             if some:
                 axes.plot(*zip(*some), color=colour, ls="", zorder=4, **MARKS[kind])
-        if colour != GREY:
+        if not is_grey:
             labels.append((points[-1][0], points[-1][1], r.name_of(variant), colour))
     axes.set_xscale("symlog", linthresh=1, linscale=0.4)
     axes.set_yscale("log")
@@ -101,9 +93,8 @@ def colours_of(group):
     for row in group:
         fails[row["variant"]] += row["verdict"] == "fail"
     wrong = sorted((v for v in fails if fails[v]), key=lambda v: (-fails[v], v))[:4]
-    chosen = (
-        wrong + [v for v in sorted(times, key=lambda v: (times[v], v)) if v not in wrong][: MOST_COLOURED - len(wrong)]
-    )
+    others = sorted(times.keys() - set(wrong), key=lambda v: (times[v], v))
+    chosen = wrong + others[: MOST_COLOURED - len(wrong)]
     return {**dict.fromkeys(sorted(set(fails) - set(chosen)), GREY), **dict(zip(chosen, style.COLOURS))}
 
 
@@ -125,27 +116,13 @@ def draw_group(results, op, dtype, group, out):
     for axes in grid[:, 0]:
         axes.set_ylabel("relative error (L2)")
     grid[-1, 0].set_xlabel("mean / sigma of the input")
-    handles = [plt.Line2D([], [], marker="o", ms=3.5, color="#444444", ls="", label="within the tolerance")]
+    handles = [style.key("within the tolerance", ms=3.5, color="#444444")]
     if any(failed_in(row, output) for row in group for output in outputs):
-        handles.append(
-            plt.Line2D(
-                [],
-                [],
-                marker="o",
-                ms=5.5,
-                mew=1.3,
-                color="#444444",
-                markerfacecolor="white",
-                ls="",
-                label="hollow: this output failed",
-            )
-        )
+        handles.append(style.key("hollow: this output failed", **MARKS["wrong"], color="#444444"))
     if any(r.unjudged(row) for row in group):
-        handles.append(plt.Line2D([], [], marker="_", ms=8, mew=1.6, color="#444444", ls="", label="not judgeable"))
-    wrong = len({row["variant"] for row in group if row["verdict"] == "fail"})
-    style.head(
-        figure, f"{wrong} of {len(colours)} variants fail as the mean moves away from 0: {describe(group[0])}", handles
-    )
+        handles.append(style.key("not judgeable", **MARKS["vague"], color="#444444"))
+    wrong = f"{len({row['variant'] for row in group if row['verdict'] == 'fail'})} of {len(colours)} variants fail"
+    style.head(figure, f"{wrong} as the mean moves away from 0: {describe(group[0])}", handles)
     style.lay_out(figure)
     figure.subplots_adjust(right=0.72)
     for axes, some in zip(grid[:, 0], labels):
@@ -159,10 +136,6 @@ def draw(results, out):
         for dtype in ("f64", "f32"):
             group = select.offset_case(results, op, dtype)
             if group and outputs_of(group):
-                pictures.append(
-                    (
-                        draw_group(results, op, dtype, group, out),
-                        f"Error against mean/sigma of {op}, {dtype}, by output",
-                    )
-                )
+                picture = draw_group(results, op, dtype, group, out)
+                pictures.append((picture, f"Error against mean/sigma of {op}, {dtype}, by output"))
     return pictures

@@ -23,11 +23,11 @@ GREY, BLACK = "#C4C4C4", "#222222"
 POINTS = (7, 5, 9, 13, 11, 15, 3)
 SHORTEST = 1e-6  # no launch ends sooner: the limit of less would only stretch the axis
 MARGIN = 1.6  # the axis beyond its points, as a factor
-QUOTA = (
-    ("cuda", 3),
-    ("published", 2),
-    ("peer", 2),
-)  # of the coloured lines, the fastest of each kind; then whatever is fastest
+QUOTA = {
+    "cuda": 3,
+    "published": 2,
+    "peer": 2,
+}  # of the coloured lines, the fastest of each kind; then whatever is fastest
 
 
 def lines_of(group, parameter):
@@ -35,9 +35,8 @@ def lines_of(group, parameter):
     found = {}
     for row in group:
         if r.median(row):
-            found.setdefault((row["variant"], r.is_declared(row)), {}).setdefault(row["spec"], {})[
-                r.number(row, parameter)
-            ] = row
+            specs = found.setdefault((row["variant"], r.is_declared(row)), {})
+            specs.setdefault(row["spec"], {})[r.number(row, parameter)] = row
     lines = {}
     for (variant, declared), specs in found.items():
         spec = min(specs, key=lambda spec: (-len(specs[spec]), sum(map(r.median, specs[spec].values())), spec))
@@ -49,7 +48,7 @@ def lines_of(group, parameter):
 def coloured(lines, published):
     """Those to colour: by kind, the fastest of each; then the fastest left."""
     kinds = {key: figures_ladder.kind_of(points[0][1], published) for key, points in lines.items()}
-    chosen = [key for kind, most in QUOTA for key in [k for k in lines if kinds[k] == kind][:most]]
+    chosen = [key for kind, most in QUOTA.items() for key in [k for k in lines if kinds[k] == kind][:most]]
     chosen += [key for key in lines if key not in chosen][: MOST_COLOURED - len(chosen)]
     return [key for key in lines if key in chosen]
 
@@ -66,23 +65,11 @@ def limit_line(results, group, parameter):
 
 def failures(results, group, parameter, keys):
     """[(value, key)] of the coloured variants that failed verification at a value of the sweep."""
-    case = group[0]
-    rows = [
-        row
-        for row in select.on_main_machine(results, results.rows)
-        if row["op"] == case["op"]
-        and row["dtype"] == case["dtype"]
-        and row["input"] == case["input"]
-        and select.other_params(row, parameter) == select.other_params(case, parameter)
-        and row["verdict"] in ("fail", "error")
-    ]
-    return sorted(
-        {
-            (r.number(row, parameter), (row["variant"], r.is_declared(row)))
-            for row in rows
-            if (row["variant"], r.is_declared(row)) in keys and r.number(row, parameter)
-        }
-    )
+    (case,) = select.groups(group[:1], parameter)
+    wrong = [row for row in results.rows if row["verdict"] in ("fail", "error") and r.number(row, parameter)]
+    rows = select.groups(select.on_main_machine(results, wrong), parameter).get(case, ())
+    found = {(r.number(row, parameter), (row["variant"], r.is_declared(row))) for row in rows}
+    return sorted((value, key) for value, key in found if key in keys)
 
 
 def ticks(values):
@@ -101,8 +88,15 @@ def label_places(ends, bottom, top, height):
     return [math.exp(place) for place in style.spread([math.log(y) for y in ends], gap)]
 
 
-def quoted(text):
-    return "'" + terminal(text).replace("'", "''") + "'"
+def quoted(value):
+    """As gnuplot reads it."""
+    return "'" + terminal(value).replace("'", "''") + "'" if isinstance(value, str) else str(value)
+
+
+def point(x, row):
+    """(x, median, low, high)"""
+    timed, median = r.timing(row, "cold"), r.median(row)
+    return x, median, timed.get("low") or median, timed.get("high") or median
 
 
 def memory_file():
@@ -113,29 +107,19 @@ class Sweep:
     """What is drawn, before gnuplot: lines with their names, colours and points."""
 
     def __init__(self, results, op, dtype, parameter, group):
-        self.results, self.group, self.parameter, self.name = (
-            results,
-            group,
-            parameter,
-            f"sweep_{op}_{parameter}_{dtype}",
-        )
+        self.results, self.group, self.parameter = results, group, parameter
+        self.name = f"sweep_{op}_{parameter}_{dtype}"
         originals = published_programs([c for c in results.claims if r.op_of(c) == op])
         lines = lines_of(group, parameter)
-        keys = coloured(lines, originals)
-        self.keys, self.lines = (
-            keys,
-            {key: lines[key] for key in [k for k in lines if k not in keys][:MOST_GREY] + keys},
-        )
+        self.keys = keys = coloured(lines, originals)
+        self.lines = {key: lines[key] for key in [k for k in lines if k not in keys][:MOST_GREY] + keys}
         self.colours = {key: style.COLOURS[k] for k, key in enumerate(keys)}
         self.limit = limit_line(results, group, parameter)
         self.failed = failures(results, group, parameter, keys)
         self.printed = published.series(op, parameter, group[0])  # what the source's table has, of its hardware
         names = {r.name_of(variant): self.colours[variant, declared] for variant, declared in keys}
-        self.there = (
-            [(name, names[name], points) for name, points in self.printed.lines.items() if name in names]
-            if self.printed
-            else []
-        )
+        printed = self.printed.lines if self.printed else {}
+        self.there = [(name, names[name], points) for name, points in printed.items() if name in names]
 
     def label(self, key):
         return figures_ladder.name_in(self.lines[key][0][1])
@@ -151,36 +135,17 @@ class Sweep:
         value, row = self.lines[best][-1]
         share = self.results.fraction(row)
         far = f", {100 * share:.2g}% of the {r.limit_name(row, ' peak')}" if share else ""
-        beaten = any(
-            self.lines[key][-1][0] == value and r.median(self.lines[key][-1][1]) < r.median(row) for key in self.keys
-        )
+        ends = [self.lines[key][-1] for key in self.keys]
+        beaten = any(x == value and r.median(other) < r.median(row) for x, other in ends)
         return f"{self.label(best)} is fastest{' within the tolerance' if beaten else ''} at {self.parameter} = {count(value)}{far}"
 
     def files(self, dumb, size):
         """The texts of sweep.set and sweep.dat."""
         width, height = size
         lines = {key: points for key, points in self.lines.items() if key in self.keys or not dumb}
-        blocks = [
-            [
-                (
-                    x,
-                    r.median(row),
-                    r.timing(row, "cold").get("low") or r.median(row),
-                    r.timing(row, "cold").get("high") or r.median(row),
-                )
-                for x, row in points
-            ]
-            for points in lines.values()
-        ]
-        styles = [
-            (
-                self.colours.get(key, GREY),
-                1,
-                POINTS[self.keys.index(key)] if key in self.keys else 0,
-                self.label(key) if key in self.keys else "",
-            )
-            for key in lines
-        ]
+        blocks = [[point(x, row) for x, row in points] for points in lines.values()]
+        looks = {key: (self.colours[key], 1, POINTS[k], self.label(key)) for k, key in enumerate(self.keys)}
+        styles = [looks.get(key, (GREY, 1, 0, "")) for key in lines]
         if len(self.limit) > 1:
             blocks.append([(x, y, y, y) for x, y in self.limit])
             styles.append((BLACK, 2, 0, r.limit_name(self.group[0], " peak")))
@@ -201,7 +166,7 @@ class Sweep:
         places = label_places([y for _, y, *_ in ends], bottom, top, 0.75 * height)
         labels = [
             (high, y, f'"{terminal(text).replace(chr(34), chr(39))}"', int(colour[1:], 16))
-            for (_, _, text, colour), y in zip(ends, places)
+            for (*_, text, colour), y in zip(ends, places)
         ]
         if self.failed:
             labels.append((high, top / 1.25, '"hollow: failed, not timed"', int(style.MUTED[1:], 16)))
@@ -225,17 +190,12 @@ class Sweep:
             "height": height,
             "lines": len(blocks),
         }
-        text = [f"{key} = {quoted(value)}" for key, value in settings.items()] + [
-            f"{key} = {value}" for key, value in numbers.items()
-        ]
-        text += [
-            f"array {name}[{len(styles)}] = [{','.join(quoted(some[k]) if isinstance(some[k], str) else str(some[k]) for some in styles)}]"
-            for k, name in enumerate(("Colour", "Dash", "Point", "Name"))
-        ]
+        text = [f"{key} = {quoted(value)}" for key, value in (settings | numbers).items()]
+        for name, values in zip(("Colour", "Dash", "Point", "Name"), zip(*styles)):
+            text.append(f"array {name}[{len(styles)}] = [{','.join(map(quoted, values))}]")
         blocks += [failed or [("NaN", "NaN", 0)], labels]
-        return "\n".join(text) + "\n", "\n\n\n".join(
-            "\n".join(" ".join(map(str, line)) for line in block) for block in blocks
-        ) + "\n"
+        data = ("\n".join(" ".join(map(str, line)) for line in block) for block in blocks)
+        return "\n".join(text) + "\n", "\n\n\n".join(data) + "\n"
 
     def draw(self, dumb=False, size=(860, 470)):
         """The picture. gnuplot reads from files in memory, so that none can be left."""
@@ -262,20 +222,15 @@ def sweeps(results):
     for op in sorted({row["op"] for row in results.rows}):
         for dtype in sorted({row["dtype"] for row in results.rows if row["op"] == op}):
             for parameter in PARAMETERS:
-                group = select.longest_sweep(results, op, dtype, parameter, LEAST_POINTS)
-                if group:
-                    sweep = Sweep(results, op, dtype, parameter, group)
-                    if sweep.keys:
-                        found.append(sweep)
-    return found
+                if group := select.longest_sweep(results, op, dtype, parameter, LEAST_POINTS):
+                    found.append(Sweep(results, op, dtype, parameter, group))
+    return [sweep for sweep in found if sweep.keys]
 
 
 def draw(results, out):
     if not shutil.which("gnuplot"):
-        print(
-            "gnuplot is missing, so its figures are left out: apt-get install gnuplot-nox (./rungs does it)",
-            file=sys.stderr,
-        )
+        how = "apt-get install gnuplot-nox (./rungs does it)"
+        print(f"gnuplot is missing, so its figures are left out: {how}", file=sys.stderr)
         return []
     pictures = []
     for sweep in sweeps(results):

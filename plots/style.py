@@ -161,6 +161,17 @@ def head(figure, title, handles=(), labels=None):
     figure.rungs_room = room
 
 
+def beside(axes, y, text, x=1.015, **how):
+    """A text at the height of a line; x: of the axes' width."""
+    how = {"va": "center", "annotation_clip": False, **how}
+    axes.annotate(text, (x, y), xycoords=("axes fraction", "data"), **how)
+
+
+def key(label, **how):
+    """An entry of a legend."""
+    return plt.Line2D([], [], **{"marker": "o", "ls": "", **how, "label": label})
+
+
 def log_ticks(low, high):
     """Powers of ten between two numbers; twice and five times them, too, as long as that is not too many."""
     return [

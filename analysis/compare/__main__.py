@@ -1,18 +1,19 @@
 """rungs compare: rows of two builds -> a verdict for each case, variant and mode. Reads rows only. Exit codes: docs/CI.md."""
 
 import argparse
+import collections
 import dataclasses
+import itertools
 import math
 import sys
 import traceback
 
 try:
     from analysis.arguments import Parser
-    from analysis.compare import decide, judge, outcome
+    from analysis.compare import decide, judge, show
+    from analysis.compare.calibrate import Noise
     from analysis.compare.join import join
-    from analysis.compare.noise import Noise
-    from analysis.compare.show_files import as_json, as_junit, as_markdown
-    from analysis.compare.show_table import table
+    from analysis.compare.show import as_json, as_junit, as_markdown, table
     from analysis.compare.sides import Side
     from analysis.format import change, many
     from analysis.output import End, ends, run, write_whole
@@ -53,13 +54,9 @@ def arguments_of(words):
     parser.add_argument("new")
     parser.add_argument("--min-effect", type=effect, default=decide.MIN_EFFECT, help="in percent")
     parser.add_argument("--noise")
-    parser.add_argument(
-        "--must-detect", type=must_detect, help="smallest slow-down to be found, in percent; ',warn': only warn"
-    )
+    parser.add_argument("--must-detect", type=must_detect)  # smallest slow-down to be found; ',warn': only warn
     parser.add_argument("--allow-missing", default="")
-    parser.add_argument(
-        "--modes", type=lambda text: text.split(","), help="names of modes; default: all that rows have"
-    )
+    parser.add_argument("--modes", type=lambda text: text.split(","))  # default: all that rows have
     parser.add_argument("--strict", action="store_true")
     for name in WRITERS:
         parser.add_argument(f"--{name}")
@@ -70,30 +67,20 @@ def arguments_of(words):
 def compare(arguments):
     """All comparisons with verdicts, and findings about all rows together."""
     base, new = (Side(path).one_side().one_build() for path in (arguments.base, arguments.new))
-    modes = [
-        mode for mode in modes_of(base.every_row() + new.every_row()) if not arguments.modes or mode in arguments.modes
-    ]
+    modes = modes_of(base.every_row() + new.every_row())
+    modes = [mode for mode in modes if not arguments.modes or mode in arguments.modes]
     comparisons = join(base, new, modes)
     noise = Noise(arguments.noise, new) if arguments.noise else None
     together = judge.judge(comparisons, arguments.min_effect, noise)
-    outcome.allow(comparisons, [glob for glob in arguments.allow_missing.split(",") if glob])
-    outcome.be_strict(comparisons, arguments.strict)
-    warnings = (
-        base.warnings
-        + new.warnings
-        + unknown(comparisons)
-        + few_processes(comparisons)
-        + (noise.warnings(comparisons) if noise else [])
-        + (disarmed(comparisons, arguments.min_effect) if noise else [])
-    )
-    warnings += (
-        throttled(comparisons)
-        + loud(comparisons)
-        + told_together(together)
-        + undetectable(comparisons, arguments.must_detect)
-    )
+    show.allow(comparisons, [glob for glob in arguments.allow_missing.split(",") if glob])
+    show.be_strict(comparisons, arguments.strict)
+    warnings = base.warnings + new.warnings + unknown(comparisons) + few_processes(comparisons)
+    if noise:
+        warnings += noise.warnings(comparisons) + disarmed(comparisons, arguments.min_effect)
+    warnings += throttled(comparisons) + loud(comparisons) + told_together(together)
+    warnings += undetectable(comparisons, arguments.must_detect)
     result = {
-        "exit": outcome.exit_code(comparisons, together, arguments.must_detect),
+        "exit": show.exit_code(comparisons, together, arguments.must_detect),
         "min_effect": arguments.min_effect,
         "not_in_turns": not_in_turns(comparisons, base, new),
         "alpha": decide.ALPHA,
@@ -113,16 +100,10 @@ def told_of(side):
 def unknown(comparisons):
     """Facts that a side does not record: the reader may know them."""
     told = []
-    for of, where in (
-        (lambda c: c.unknown, "unknown on both sides"),
-        (lambda c: c.one_sided, "not recorded by an older program"),
-    ):
-        names = {name: sum(name in of(c) for c in comparisons) for c in comparisons for name in of(c)}
-        if names:
-            told.append(
-                f"{where} and assumed equal: "
-                + ", ".join(f"{name} ({count} of {len(comparisons)} comparisons)" for name, count in names.items())
-            )
+    for of, where in (("unknown", "unknown on both sides"), ("one_sided", "not recorded by an older program")):
+        names = collections.Counter(name for c in comparisons for name in getattr(c, of))
+        counts = (f"{name} ({count} of {len(comparisons)} comparisons)" for name, count in names.items())
+        told += [f"{where} and assumed equal: {', '.join(counts)}"] * bool(names)
     return told
 
 
@@ -132,12 +113,8 @@ def not_in_turns(comparisons, base, new):
     apart = sum(not c.randomised for c in timed)
     if not apart:
         return None
-    dates = [
-        sorted(str(side.environments[run].get("date")) for run in side.runs() if run in side.environments)
-        for side in (base, new)
-    ]
     how = ""
-    for name, first, other, then in (("BASE", dates[0], "NEW", dates[1]), ("NEW", dates[1], "BASE", dates[0])):
+    for (name, first), (other, then) in itertools.permutations((("BASE", base.dates()), ("NEW", new.dates()))):
         if first and then and first[-1] < then[0]:
             how = f", but {name} first ({first[0]} to {first[-1]}), then {other} ({then[0]} to {then[-1]})"
     which = "" if apart == len(timed) else f" in {apart} of {len(timed)} comparisons"
@@ -148,18 +125,16 @@ def few_processes(comparisons):
     tested = [c for c in comparisons if c.tested_on]
     few = sum(c.tested_on == "samples" or judge.needs_known_spread(c) for c in tested)
     normal = sum(c.tested_on == "spread" for c in tested) - sum(map(judge.needs_known_spread, tested))
-    told = []
-    if few:
-        told.append(
-            f"{few} of {len(tested)} comparisons have too few processes to show the process-to-process spread; this many "
-            f"comparisons need {judge.processes_needed(len(tested))} a side (rungs ab)"
-        )
-    if normal:
-        told.append(
-            f"{normal} of {len(tested)} comparisons have too few processes for a rank test among so many and assume that "
-            f"noise is normal; {judge.processes_needed(len(tested))} a side (rungs ab) need no such assumption"
-        )
-    return told
+    needed = judge.processes_needed(len(tested)) if few or normal else 0
+    why = (
+        (few, f"to show the process-to-process spread; this many comparisons need {needed} a side (rungs ab)"),
+        (
+            normal,
+            "for a rank test among so many and assume that noise is normal; "
+            f"{needed} a side (rungs ab) need no such assumption",
+        ),
+    )
+    return [f"{n} of {len(tested)} comparisons have too few processes {text}" for n, text in why if n]
 
 
 def throttled(comparisons):
@@ -190,8 +165,9 @@ def loud(comparisons):
 
 def told_together(together):
     """Changes of all rows together, which rows judged against each other cannot show."""
+    device = " on {}" if len(together) > 1 else ""
     return [
-        f"all {one.rows} rows together{' (host modes)' if one.host else ''}{f' on {one.device}' if len(together) > 1 else ''}: {one.verdict}, "
+        f"all {one.rows} rows together{' (host modes)' * one.host}{device.format(one.device)}: {one.verdict}, "
         f"{change(one.ratio)} ({change(one.low)} to {change(one.high)})"
         for one in together
         if one.verdict != "same"
@@ -199,7 +175,7 @@ def told_together(together):
 
 
 def undetectable(comparisons, wanted):
-    found = outcome.not_detectable(comparisons, wanted)
+    found = show.not_detectable(comparisons, wanted)
     if not found:
         return []
     worst = max(found, key=lambda c: c.detectable or math.inf)
@@ -237,7 +213,7 @@ def tell(arguments):
         raise
     except Exception:
         traceback.print_exc()
-        return outcome.MACHINE
+        return show.MACHINE
     sys.stdout.write(table(comparisons, result, arguments.colour))
     return result["exit"]
 

@@ -10,10 +10,10 @@ import sys
 import time
 import types
 
+from analysis import joined
 from analysis.compare import __main__ as comparing
 from analysis.compare import again, builds, detect
 from analysis.compare.builds import GOOD, NOTHING, Failed, say
-from analysis import joined
 from analysis.foreign import terminal
 from analysis.lines import BadResults
 from analysis.output import CHECK, MACHINE, USAGE, End, ends, run
@@ -180,16 +180,12 @@ def verify_removed(base, scenarios):
         (gone, "no longer in the scenarios", "base verifies them, new lacks them"),
         (untimed, "no longer timed in all of their modes", "base times them once"),
     ):
-        if found:
-            case, spec = found[0]
-            first = f"{spec} | {case}" + (f": {rows[found[0]][0]}" if found is untimed else "")
-            say(
-                f"rungs ab: {len(found)} rows of base are {what} ({terminal(first)}{', ...' * (len(found) > 1)}); {end}"
-            )
+        for case, spec in found[:1]:
+            first = terminal(f"{spec} | {case}" + (f": {rows[case, spec][0]}" if found is untimed else ""))
+            say(f"rungs ab: {len(found)} rows of base are {what} ({first}{', ...' * (len(found) > 1)}); {end}")
     _, _, lines = base.aside("--quick" if untimed else "--verify-only", scenarios=scenarios)
-    builds.append(
-        base.out, [line for line in map(json.loads, lines) if line["kind"] == "environment" or wanted(line, rows)]
-    )
+    kept = [line for line in map(json.loads, lines) if line["kind"] == "environment" or wanted(line, rows)]
+    builds.append(base.out, map(builds.as_line, kept))
     base.held.hold()
 
 
@@ -249,9 +245,8 @@ class Order:
         for side in self.sides:
             if not side.start_seconds:
                 side.start()
-        times = types.SimpleNamespace(
-            start=sum(side.start_seconds for side in self.sides) / 2, process=process_seconds, limit=limit
-        )
+        start = sum(side.start_seconds for side in self.sides) / 2
+        times = types.SimpleNamespace(start=start, process=process_seconds, limit=limit)
         try:
             comparisons, _ = comparing.compare(arguments)
         except (BadResults, OSError):

@@ -7,15 +7,13 @@ import glob
 import json
 import math
 import os
-import pathlib
-import secrets
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
 
-from analysis.inputs import opened
 from analysis.output import CHECK, MACHINE, USAGE, End
 
 GOOD, NOTHING = 0, 3
@@ -171,47 +169,28 @@ def environment_in(line):
     return parsed if isinstance(parsed, dict) and parsed.get("kind") == "environment" else None
 
 
-def stamp_lines(path, start, stamp):
-    """Adds the object `ab` to each environment line from a byte on: the place of the process in the random order, which it cannot know, and facts
-    that an older program does not record."""
-    with opened(path) as file:
-        whole = file.read()
-    lines = whole[start:].split(b"\n")
-    for k, line in enumerate(lines):
-        environment = environment_in(line)
-        if environment:
-            lines[k] = json.dumps({**environment, "ab": stamp}, separators=(",", ":")).encode()
-    if os.path.isfile(path):
-        replace(os.path.realpath(path), whole[:start] + b"\n".join(lines))
+def as_line(value):
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
-def write_through(file, data):
-    file.write(data)
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def replace(path, data):
-    """As a whole, or the file is as it was. harness/base/output.c removes a draft that a kill left."""
-    draft = f"{os.path.dirname(path)}/.rungs-{secrets.token_hex(3)}"
+def append(path, lines, stamp=None):
+    """All of them, or the file is as it was; a last line that was cut off goes, as harness/record/row.c has it. stamp: the object `ab` of environment lines: the
+    place of the process in the random order, which it cannot know, and facts that an older program does not record."""
+    told = ((line, stamp and environment_in(line)) for line in lines)
+    left = memoryview(b"".join(as_line({**facts, "ab": stamp}) if facts else line for line, facts in told))
     try:
-        with open(draft, "xb") as file:
-            os.fchmod(file.fileno(), os.stat(path).st_mode & 0o777)
-            write_through(file, data)
-        os.rename(draft, path)
-    except OSError as error:
-        raise Failed(f"{path}: cannot be written: {error.strerror}; the file is as it was") from error
-    finally:
-        pathlib.Path(draft).unlink(missing_ok=True)
-
-
-def append(path, lines):
-    """A last line that was cut off goes, as harness/record/row.c has it."""
-    try:
-        with open(path, "ab+") as file:
+        with open(path, "ab+", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise End(f"{path}: no regular file; rows cannot be kept in it")
             file.seek(0)
-            file.truncate(file.read().rfind(b"\n") + 1)
-            write_through(file, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode())
+            length = file.truncate(file.read().rfind(b"\n") + 1)
+            try:
+                while left:
+                    left = left[file.write(left) :]
+                os.fsync(file.fileno())
+            except BaseException:
+                file.truncate(length)
+                raise
     except OSError as error:
         raise Failed(f"{path}: rows could not be written: {error.strerror}") from error
 
@@ -304,26 +283,12 @@ class Build:
         return said
 
     def process(self, stamp=None):
-        """One more. The rows of an interrupted one are removed: some are missing."""
+        """One more. An interrupted one leaves no rows: some would be missing."""
         self.held.check()
-        before = os.stat(self.out).st_size if os.path.exists(self.out) else None
-        try:
-            self.call(self.words(*self.pace, out=self.out))
-            if stamp and os.path.exists(self.out):
-                stamp_lines(self.out, before or 0, stamp)
-        except Interrupted:
-            self.cut_back(before)
-            raise
+        _, _, lines = self.aside(*self.pace)
+        self.held.check()
+        append(self.out, lines, stamp)
         self.held.hold()
-
-    def cut_back(self, length):
-        try:
-            if length is None:
-                pathlib.Path(self.out).unlink(missing_ok=True)
-            else:
-                os.truncate(self.out, length)
-        except OSError as error:
-            say(f"rungs: {self.out}: rows of the interrupted process cannot be removed: {error.strerror}")
 
     def aside(self, *more, scenarios=None):
         """A process with a file of its own, which has no name -> (what it said, its commit, its lines)."""
@@ -349,7 +314,6 @@ class Build:
         if "rungs: compiling " in said:  # its variants: a later process does not
             self.start_seconds = 0
         if there and own and own != there:
-            raise End(
-                f"{self.out} holds rows of {there}, but {self.side} is {own}; name another folder or remove this one"
-            )
+            how = "name another folder or remove this one"
+            raise End(f"{self.out} holds rows of {there}, but {self.side} is {own}; {how}")
         return said

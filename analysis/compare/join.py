@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analysis import rows as r
-from analysis.compare.facts import facts_of, other_machine, unknown_facts
-from analysis.compare.same_rows import pair_other_inputs, renames
-from analysis.compare.sides import timed
+from analysis.compare.sides import facts_of, other_machine, timed, unknown_facts
 
 DEVICE_MODES = ("cold", "hot", "graph")  # where equal kernels with equal launches leave nothing that could differ
 BAD = ("fail", "error")  # wrong; crashed or timed out
@@ -124,13 +122,10 @@ def compare_rows(key, base, new, modes):
         return found
     for mode in modes:
         (base_timed, base_count), (new_timed, new_count) = (rows.with_times(mode) for rows in (base_rows, new_rows))
-        if base_timed and len(new_timed) * base_count < len(base_timed) * new_count or base_timed and not new_timed:
-            counts = (
-                f" (timed: {len(base_timed)} of {base_count} processes in BASE, {len(new_timed)} of {new_count} in NEW)"
-                if new_timed
-                else ""
-            )
-            found.append(said("missing", why_untimed(new_rows, mode) + counts, mode))
+        if base_timed and (not new_timed or len(new_timed) * base_count < len(base_timed) * new_count):
+            counts = f"{len(base_timed)} of {base_count} processes in BASE, {len(new_timed)} of {new_count} in NEW"
+            why = why_untimed(new_rows, mode) + (f" (timed: {counts})" if new_timed else "")
+            found.append(said("missing", why, mode))
         if base_timed and new_timed:
             found.append(compare_mode(said(None, None, mode), [base_timed, new_timed], base, new))
         elif new_timed:
@@ -148,11 +143,8 @@ def compare_verified(base_rows, new_rows, was, now):
         f"{len(rows) - skips(rows)} of {rows.expected} in {name}"
         for rows, name in ((base_rows, "BASE"), (new_rows, "NEW"))
     )
-    how = (
-        f"skipped in processes of NEW: {reason_of(new_rows, ('skip',))}"
-        if skips(new_rows)
-        else "missing in processes of NEW"
-    )
+    how, why = ("skipped", f": {reason_of(new_rows, ('skip',))}") if skips(new_rows) else ("missing", "")
+    how = f"{how} in processes of NEW{why}"
     return ([told] if told else []) + ([("missing", f"{how} (processes that have it: {counts})")] if lost else [])
 
 
@@ -186,10 +178,8 @@ def compare_mode(c, pair, base, new):
     if any(c.throttled):
         pair = [[row for row in rows if not is_throttled(row, c.mode)] for rows in pair]
         if not all(pair):
-            c.verdict, c.reason = (
-                "not comparable",
-                f"the device was throttled in all processes of {'NEW' if pair[0] else 'BASE'}",
-            )
+            c.verdict = "not comparable"
+            c.reason = f"the device was throttled in all processes of {'NEW' if pair[0] else 'BASE'}"
             return c
     series = tuple(Series(rows, c.mode, side) for rows, side in zip(pair, (base, new)))
     c.randomised = in_turns(*series)
@@ -208,10 +198,8 @@ def compare_mode(c, pair, base, new):
     c.unknown, c.one_sided = unknown_facts(facts)
     c.same_code = c.mode in DEVICE_MODES and has_same_code(pair)
     if c.same_code:
-        c.verdict, c.reason = (
-            "same",
-            f"same machine code{' and launches' if pair[0][0].get('launch') else ''}: the variant's code did not change",
-        )
+        launches = " and launches" if pair[0][0].get("launch") else ""
+        c.verdict, c.reason = "same", f"same machine code{launches}: the variant's code did not change"
         c.ratio, c.judged_by = c.time_ratio, "code"
     c.series = series
     return c
@@ -241,11 +229,8 @@ def told_counts(base_rows, new_rows):
     """Nothing where every process of a side says the same."""
     if all(len({row["verdict"] for row in rows}) < 2 for rows in (base_rows, new_rows)):
         return ""
-    told = (
-        f"{sum(row['verdict'] == 'pass' for row in rows)} of {len(rows)} in {name}"
-        for rows, name in ((base_rows, "BASE"), (new_rows, "NEW"))
-        if rows
-    )
+    sides = ((rows, name) for rows, name in ((base_rows, "BASE"), (new_rows, "NEW")) if rows)
+    told = (f"{sum(row['verdict'] == 'pass' for row in rows)} of {len(rows)} in {name}" for rows, name in sides)
     return f" (processes that passed: {', '.join(told)})"
 
 
@@ -287,16 +272,69 @@ def has_same_code(pair):
     if any(takes_memory(row) for row in rows):
         return False
     codes = [row.get("code") or {} for row in rows]
-    known = codes[0].get("host_hash") and (
-        rows[0].get("launch") if codes[0].get("sass_hash") else rows[0]["backend"] == "cpu"
-    )
-    return (
-        bool(known)
-        and all(code == codes[0] for code in codes)
-        and all(row.get("launch") == rows[0]["launch"] for row in rows)
-    )
+    on_device = codes[0].get("sass_hash")
+    known = codes[0].get("host_hash") and (rows[0].get("launch") if on_device else rows[0]["backend"] == "cpu")
+    facts = [(code, row.get("launch")) for code, row in zip(codes, rows)]
+    return bool(known) and all(fact == facts[0] for fact in facts)
 
 
 def takes_memory(row):
     """In its calls, from the harness: whose own code is then in the times."""
     return bool((row.get("tunables") or {}).get("memory") or (row.get("counts") or {}).get("resource"))
+
+
+INPUT_KEYS = ("input", "seed")
+
+
+def renames(base, new):
+    """Spec in NEW -> spec in BASE: those that only one side has, one of each, with the same machine code on the same op and tunables."""
+    specs = [{key[1] for key in side.rows} for side in (base, new)]
+    olds, news = codes_of(base, specs[0] - specs[1]), codes_of(new, specs[1] - specs[0])
+    return {
+        next(iter(news[code])): next(iter(olds[code]))
+        for code in news
+        if code and len(news[code]) == len(olds.get(code, ())) == 1
+    }
+
+
+def codes_of(side, specs):
+    """Hashes of device and host code -> the specs that have it; None: not known."""
+    codes = {}
+    for (_, spec, *_), runs in side.rows.items():
+        if spec in specs:
+            row = next(iter(runs.values()))
+            code = row.get("code") or {}
+            known = code.get("host_hash")  # of a CUDA variant never alone
+            codes.setdefault(
+                (row["op"], code["sass_hash"], code["host_hash"], *spec.split(" ")[1:]) if known else None, set()
+            ).add(spec)
+    return codes
+
+
+def pair_other_inputs(found, base, new):
+    """A row missing and a row new that differ in nothing but their inputs are one row that cannot be compared."""
+    rows = {}
+    for side in (base, new):
+        for key, runs in side.rows.items():
+            rows[key[0], key[1], key[2]] = next(iter(runs.values()))
+
+    def apart_from_inputs(c):
+        row = rows[c.case, c.spec, c.emulated]
+        return row["op"], str(sorted((row.get("params") or {}).items())), row.get("dtype"), c.spec, c.emulated
+
+    def inputs(c):
+        row = rows[c.case, c.spec, c.emulated]
+        return ", ".join(f"{key} {row.get(key)}" for key in INPUT_KEYS)
+
+    gone = {}
+    for c in found:
+        if c.verdict == "missing" and c.mode is None and c.reason == "not in NEW":
+            gone.setdefault(apart_from_inputs(c), []).append(c)
+    dropped = set()
+    for c in found:
+        is_new = c.verdict == "new" and c.mode is None and c.reason == "not in BASE"
+        if is_new and len(gone.get(apart_from_inputs(c), [])) == 1:
+            old = gone.pop(apart_from_inputs(c))[0]
+            old.verdict, old.reason = "not comparable", f"different inputs: {inputs(old)} in BASE, {inputs(c)} in NEW"
+            dropped.add(id(c))
+    return [c for c in found if id(c) not in dropped]

@@ -14,7 +14,7 @@ KINDS = ("processes", "spread", "samples")  # of tests
 
 
 def judge(comparisons, min_effect=decide.MIN_EFFECT, noise=None):
-    """Fills in the missing verdicts. noise: a noise.Noise or None. -> findings about all rows together, one for each device and kind of mode."""
+    """Fills in the missing verdicts. noise: a calibrate.Noise or None. -> findings about all rows together, one for each device and kind of mode."""
     told = judge_suite([c for c in comparisons if c.verdict is None], min_effect, noise)
     tell_of_equal_code([c for c in comparisons if c.same_code], min_effect, noise)
     return told
@@ -58,11 +58,8 @@ def set_shares(pending, suites):
 
 def adjust(suite, view, min_effect, count):
     """Tests the rows of a suite again, with adjusted times (common.py, alike.py), and fills in what this decides."""
-    seen = [
-        (c, i, look(c, *suite.sides(view.times, i), count))
-        for i, c in enumerate(suite.group)
-        if c.tested_on != "samples"
-    ]
+    tested = [(i, c) for i, c in enumerate(suite.group) if c.tested_on != "samples"]
+    seen = [(c, i, look(c, *suite.sides(view.times, i), count)) for i, c in tested]
     if not seen:
         return
     for kind in KINDS:
@@ -73,11 +70,9 @@ def adjust(suite, view, min_effect, count):
     numbers = (np.array([e[name] for *_, e in seen]) for name in ("ratio", "low", "high", "p_adjusted", "noise_floor"))
     verdicts = verdicts_adjusted(*numbers, min_effect, *removed)
     ratio = np.array([e["ratio"] for *_, e in seen])
-    misled, doubted = (
-        doubt_alike(suite, view, seen, ratio, verdicts, min_effect)
-        if view.alike is not None
-        else np.zeros((2, len(seen)), bool)
-    )
+    misled = doubted = np.zeros(len(seen), bool)
+    if view.alike is not None:
+        misled, doubted = doubt_alike(suite, view, seen, ratio, verdicts, min_effect)
     verdicts[np.isin(verdicts, decide.CHANGES) & (doubted | together.doubted(suite.together, ratio))] = "ambiguous"
     suite.believe(verdicts)
     final, second = decide.both(np.array([c.verdict for c, *_ in seen]), verdicts, suite.believed)
@@ -91,10 +86,8 @@ def adjust(suite, view, min_effect, count):
             for name, value in e.items():
                 setattr(c, name, value)
         if suite.believed:
-            c.detectable = min(
-                filter(None, (c.detectable, what_it_could_find(c, suite.sides(view.times, i), min_effect, count))),
-                default=None,
-            )
+            could = what_it_could_find(c, suite.sides(view.times, i), min_effect, count)
+            c.detectable = min(filter(None, (c.detectable, could)), default=None)
 
 
 def doubt_alike(suite, view, seen, ratio, verdicts, min_effect):
@@ -103,13 +96,8 @@ def doubt_alike(suite, view, seen, ratio, verdicts, min_effect):
     sides = [tuple(side[None] for side in suite.sides(view.alike, i)) for i in at]
     removed = np.array([alike.change(*pair)[0] for pair in sides])
     changed = np.isin(verdicts, decide.CHANGES)
-    misled = alike.misled(
-        ratio,
-        removed,
-        changed | np.isin([c.verdict for c, *_ in seen], decide.CHANGES),
-        view.used[np.ix_(at, at)],
-        min_effect,
-    )
+    by_any = changed | np.isin([c.verdict for c, *_ in seen], decide.CHANGES)
+    misled = alike.misled(ratio, removed, by_any, view.used[np.ix_(at, at)], min_effect)
     doubted = misled & alike.other_way(ratio, removed)
     for k in np.flatnonzero(changed):
         c, _, e = seen[k]
@@ -128,20 +116,12 @@ def removed_interval(suite, view, i):
 
 
 def look(c, base, new, count):
-    found = statistics.from_processes(base[None], new[None], by_spread=c.tested_on == "spread")
-    degrees = len(base) + len(new) - 2
-    floor = (
-        decide.noise_floor(statistics.pooled_spread(np.log(base), np.log(new)), degrees, len(base), len(new), count)
-        if c.tested_on == "spread"
-        else 0
-    )
-    return {
-        "ratio": float(found.ratio[0]),
-        "low": float(found.low[0]),
-        "high": float(found.high[0]),
-        "p": float(found.p[0]),
-        "noise_floor": float(floor),
-    }
+    found, floor = statistics.from_processes(base[None], new[None], by_spread=c.tested_on == "spread"), 0
+    if c.tested_on == "spread":
+        spread = statistics.pooled_spread(np.log(base), np.log(new))
+        floor = decide.noise_floor(spread, len(base) + len(new) - 2, len(base), len(new), count)
+    numbers = {name: float(getattr(found, name)[0]) for name in ("ratio", "low", "high", "p")}
+    return {**numbers, "noise_floor": float(floor)}
 
 
 def verdicts_adjusted(ratio, low, high, p_adjusted, floor, min_effect, removed_low, removed_high):
@@ -228,11 +208,8 @@ def judge_samples(group, noise):
         unseen = max(decide.half_width(*spread, c.base_processes, c.new_processes) for spread in spreads_of(c, noise))
         times = statistics.from_samples(base.samples, new.samples, unseen)
         c.judged_by, c.time_ratio = "time", times[0]
-        if (
-            c.clock_ratio
-            and abs(math.log(c.clock_ratio)) > statistics.CLOCK_STEADY
-            and abs(math.log(c.clock_ratio * times[0])) < abs(math.log(times[0]))
-        ):
+        moved = c.clock_ratio and abs(math.log(c.clock_ratio)) > statistics.CLOCK_STEADY
+        if moved and abs(math.log(c.clock_ratio * times[0])) < abs(math.log(times[0])):
             c.judged_by = "cycles"  # the smaller difference, as the steadier of the two would show it
             times = tuple(x * c.clock_ratio for x in times[:3]) + times[3:]
         c.ratio, c.low, c.high, c.p = times
@@ -277,15 +254,12 @@ def set_floor(c, noise, min_effect, suite):
 
 def held_back(c, min_effect):
     """Ambiguous only because of the noise floor."""
-    changed = c.ratio >= 1 + min_effect or c.ratio <= 1 / (1 + min_effect)
-    beyond = c.ratio >= 1 + c.noise_floor or c.ratio <= 1 / (1 + c.noise_floor)
-    return (
-        c.verdict == "ambiguous"
-        and c.noise_floor > min_effect
-        and changed
-        and not beyond
-        and c.p_adjusted <= decide.ALPHA
-    )
+    by_floor = c.noise_floor > min_effect and is_beyond(c, min_effect) and not is_beyond(c, c.noise_floor)
+    return c.verdict == "ambiguous" and by_floor and c.p_adjusted <= decide.ALPHA
+
+
+def is_beyond(c, effect):
+    return c.ratio >= 1 + effect or c.ratio <= 1 / (1 + effect)
 
 
 def explain(c, min_effect, suite):
@@ -299,14 +273,12 @@ def explain(c, min_effect, suite):
         )
     if c.judged_by == "cycles":
         said.append(f"in cycles; time {change(c.time_ratio)}, SM clock {change(c.clock_ratio)}")
-    if c.judged_by == "adjusted" and c.verdict != "same":
-        said.append(
-            f"without what all rows of a process have in common and what follows its clock; times alone {change(c.time_ratio)}"
-        )
-    if c.judged_by == "alike" and c.verdict != "same":
-        said.append(
-            f"without what it has in common with the rows that vary most like it; times alone {change(c.time_ratio)}"
-        )
+    without = {
+        "adjusted": "what all rows of a process have in common and what follows its clock",
+        "alike": "what it has in common with the rows that vary most like it",
+    }
+    if c.judged_by in without and c.verdict != "same":
+        said.append(f"without {without[c.judged_by]}; times alone {change(c.time_ratio)}")
     if c.randomised and c.clock_ratio and abs(math.log(c.clock_ratio)) > statistics.CLOCK_STEADY:
         said.append(f"SM clock {change(c.clock_ratio)}, cycles {change(c.time_ratio * c.clock_ratio)}")
     return "; ".join(said) or None
@@ -314,7 +286,7 @@ def explain(c, min_effect, suite):
 
 def why_ambiguous(c, min_effect, suite):
     least = max(min_effect, c.noise_floor)
-    beyond = c.ratio >= 1 + least or c.ratio <= 1 / (1 + least)
+    beyond = is_beyond(c, least)
     if (c.tested_on == "samples" or needs_known_spread(c)) and not beyond:
         return (
             f"{c.base_processes} and {c.new_processes} processes: differences below {100 * least:.0f}% may be chance; "
@@ -323,10 +295,7 @@ def why_ambiguous(c, min_effect, suite):
     if c.p_adjusted > decide.ALPHA:
         return f"anything from {change(c.low)} to {change(c.high)}: repeat, or quieten the machine"
     if c.noise_floor > min_effect and not beyond:
-        whose = (
-            "the smallest change that the spread of these processes can show"
-            if c.tested_on == "spread"
-            else "the machine's noise floor"
-        )
+        of_these = "the smallest change that the spread of these processes can show"
+        whose = of_these if c.tested_on == "spread" else "the machine's noise floor"
         return f"below {whose}: {100 * c.noise_floor:.1f}%"
     return f"a change, but not clearly by {100 * min_effect:.3g}% or more"

@@ -1,17 +1,19 @@
-"""One side of a comparison: every row of every process, none of them dropped for a later one."""
+"""One side of a comparison: every row of every process, none of them dropped for a later one; and what decides whether two times may be compared:
+machine, CPUs, threads, and the variables that set them."""
 
 import functools
 import pathlib
 import re
 import typing
+from fnmatch import fnmatchcase
 
 from analysis import rows as r
+from analysis.compare.together import HOST_MODES
 from analysis.lines import BadResults, read_lines
 
 CHANGED = "+changes"
-NOTE = re.compile(
-    r"(base|new), process (\d+) of \d+, seed (\d+)(?:, stage (\d) of (\d))?"
-)  # variables.RUNGS_AB of older rows
+# variables.RUNGS_AB of older rows
+NOTE = re.compile(r"(base|new), process (\d+) of \d+, seed (\d+)(?:, stage (\d) of (\d))?")
 WITH_VALUE = ("--out", "--budget", "--timeline")  # options that say nothing of which rows are asked for
 FLAGS = ("--resume", "--verbose")  # nor do these
 
@@ -35,10 +37,8 @@ class Side:
         for line in read_lines(pathlib.Path(path), self.warnings):
             if line["kind"] == "environment":
                 self.environments[line.get("run")] = line
-            elif line["kind"] == "row":
-                self.rows.setdefault(key_of(r.settle(line)), {})[line.get("run")] = (
-                    line  # the same row twice in a run: the later one
-                )
+            elif line["kind"] == "row":  # the same row twice in a run: the later one
+                self.rows.setdefault(key_of(r.settle(line)), {})[line.get("run")] = line
 
     def one_build(self):
         """Itself; processes of different builds are not repetitions of one another. Changes beside one commit are only told of: the
@@ -89,19 +89,12 @@ class Side:
     def turn(self, run):
         """(Session, place, "base" or "new"); None each where it was part of none."""
         environment = self.environments.get(run) or {}
-        stamp = environment.get("ab")
-        if stamp:
-            return (
-                Session(str(stamp.get("session")), stamp.get("stage", 1), stamp.get("stages", 1)),
-                stamp.get("process"),
-                stamp.get("side"),
-            )
-        found = NOTE.fullmatch((environment.get("variables") or {}).get("RUNGS_AB") or "")
-        return (
-            (Session(f"seed {found[3]}", int(found[4] or 1), int(found[5] or 1)), int(found[2]), found[1])
-            if found
-            else (None, None, None)
-        )
+        if stamp := environment.get("ab"):
+            session = Session(str(stamp.get("session")), stamp.get("stage", 1), stamp.get("stages", 1))
+            return session, stamp.get("process"), stamp.get("side")
+        if found := NOTE.fullmatch((environment.get("variables") or {}).get("RUNGS_AB") or ""):
+            return Session(f"seed {found[3]}", int(found[4] or 1), int(found[5] or 1)), int(found[2]), found[1]
+        return None, None, None
 
     def asked(self, run):
         """What the run was told to do, as far as it decides which rows it makes: a run resumed was asked what the one before it was."""
@@ -129,6 +122,9 @@ class Side:
     def every_row(self):
         return [row for rows in self.rows.values() for row in rows.values()]
 
+    def dates(self):
+        return sorted(str(self.environments[run].get("date")) for run in self.runs() if run in self.environments)
+
     def commits(self):
         return sorted({build_of(e) for e in self.environments.values()})
 
@@ -145,3 +141,65 @@ def key_of(row):
 def timed(row, mode):
     found = (row.get("timing") or {}).get(mode)
     return found if found and found.get("samples") else None
+
+
+NOT_RECORDED = "not recorded"  # by a program that is older than the fact
+THREADS = "threads used"
+THREAD_VARIABLES = "OMP_* GOMP_* KMP_* *_NUM_THREADS *_MAX_THREADS NUMBA_THREADING_LAYER MKL_DYNAMIC".split()
+
+
+def facts_of(environment, row, mode):
+    """Name -> value; None: unknown, whole or in part. What a process does not say of its CPUs `rungs ab` does, which started it."""
+    machine = r.kind_of_machine(environment, row)
+    if machine is None or r.device_of(row) != "cpu" and mode not in HOST_MODES:
+        return machine
+    told = {**(environment.get("ab") or {}), **(environment.get("cpu") or {})}
+    quota = told.get("cpu_quota", NOT_RECORDED)
+    variables = sorted((environment.get("variables") or {}).items())
+    chosen = [f"{name}={value}" for name, value in variables if any(fnmatchcase(name, g) for g in THREAD_VARIABLES)]
+    facts = {"CPUs": told.get("cpus", NOT_RECORDED), "CPU quota": "none" if quota is None else quota}
+    facts["thread variables"] = ", ".join(chosen) or "none"
+    used = {THREADS: row.get("threads", NOT_RECORDED)} if r.device_of(row) == "cpu" else {}
+    return {**machine, **facts, **used}
+
+
+def other_machine(facts):
+    """Why the times may not be compared, None if they may: every process of both sides must have run under the same circumstances. What an
+    older program did not record yet differs from nothing."""
+    everything = facts[0] + facts[1]
+    if any(machine is None for machine in everything):
+        return "a run without an environment line: its machine is unknown"
+    for name in everything[0]:
+        if name == THREADS:
+            continue
+        told = [value for value in (machine.get(name) for machine in everything) if value is not NOT_RECORDED]
+        others = [value for value in told if value != told[0]]
+        if others:
+            words = ("unknown" if v is None else str(v) for v in (told[0], others[0]))
+            return f"{name.replace('_', ' ')} {' and '.join(words)}"
+    return other_threads(facts)
+
+
+def other_threads(facts):
+    """Their number may vary from process to process, and be unknown in some. Two sides that have none in common ran differently."""
+    base, new = ({machine.get(THREADS) for machine in side} - {None, NOT_RECORDED} for side in facts)
+    return f"{THREADS} {min(base)} and {min(new)}" if base and new and not base & new else None
+
+
+def unknown_facts(facts):
+    """(names that neither side knows, those that one side knows and the program of the other did not record, with that side)"""
+    values = {
+        name.replace("_", " "): [{machine.get(name) for machine in side} for side in facts] for name in facts[0][0]
+    }
+    nowhere = tuple(
+        name
+        for name, (base, new) in values.items()
+        if base | new <= {None, NOT_RECORDED} and (name != THREADS or NOT_RECORDED in base | new)
+    )
+    one = tuple(
+        f"{name} of {side}"
+        for name, sides in values.items()
+        for side, own, other in (("BASE", *sides), ("NEW", *reversed(sides)))
+        if NOT_RECORDED in own and not other <= {None, NOT_RECORDED}
+    )
+    return nowhere, one

@@ -7,6 +7,7 @@ import numpy as np
 
 from analysis import statistics
 from analysis.compare import alike, common, decide
+from analysis.rows import grouped
 
 MATTERS = 0.01  # a reference that has changed by less makes no change of the least effect
 HOST_MODES = ("enqueue", "complete", "first")
@@ -109,8 +110,5 @@ def whole(group, base, new, min_effect):
 
 
 def suites_of(pending, min_effect):
-    groups = {}
-    for c in pending:
-        if c.randomised:
-            groups.setdefault((c.device, c.mode in HOST_MODES), []).append(c)
+    groups = grouped((c for c in pending if c.randomised), lambda c: (c.device, c.mode in HOST_MODES))
     return [Suite(group, min_effect) for group in groups.values()]

@@ -4,29 +4,16 @@ import pathlib
 import sys
 
 from analysis.arguments import Parser, one_of
-from analysis.export import (
-    as_bmf,
-    as_csv,
-    as_github,
-    as_google_benchmark,
-    as_junit,
-    as_markdown,
-    as_nvbench,
-    as_openmetrics,
-    as_parquet,
-)
+from analysis.export import as_csv, as_github, as_google_benchmark, as_junit, as_markdown, as_parquet
 from analysis.export.entries import Source
 from analysis.foreign import terminal
 from analysis.output import ends, run, write_whole
 
 FORMATS = {
     "google-benchmark": as_google_benchmark,
-    "nvbench": as_nvbench,
     "csv": as_csv,
     "junit": as_junit,
-    "bmf": as_bmf,
     "github-action-benchmark": as_github,
-    "openmetrics": as_openmetrics,
     "parquet": as_parquet,
     "markdown": as_markdown,
 }
@@ -39,7 +26,7 @@ def main(words=None):
     parser.add_argument("results", nargs="+", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, help="output file (default: stdout)")
     args = parser.parse_args(words)
-    source = Source(args.results, args.out)
+    source = Source(args.results)
     text, count = FORMATS[args.format].write(source)
     if count == 0:
         return told("no row was timed, and this format holds only times", 3)
@@ -48,11 +35,10 @@ def main(words=None):
     if not args.out:
         sys.stdout.buffer.write(text.encode())
         return 0
-    for path, data in source.files.items():
-        write_whole(path, data, folders=True)
     write_whole(args.out, text)
     print(
-        "".join(f"{terminal(warning)}\n" for warning in source.warnings) + f"{args.format}: {args.out}, {count} entries"
+        "".join(f"{terminal(warning)}\n" for warning in source.latest.warnings)
+        + f"{args.format}: {args.out}, {count} entries"
     )
     return 0
 

@@ -7,47 +7,15 @@ import statistics
 from analysis import foreign
 from analysis import rows as r
 
-STATISTICS = ("count", "median", "low", "high", "min", "q1", "q3", "max", "clock", "calls_per_sample")
-RATES = ("bytes_per_second", "elements_per_second")
-LIMIT = {
-    "limit_seconds": "seconds",
-    "limit_bytes_read": "bytes_read",
-    "limit_bytes_written": "bytes_written",
-    "limit_kernel": "kernel",
-    "limit_share": "share",
+# name -> type, in their order; "text" where none is named
+COLUMNS = {
+    word.partition(":")[0]: word.partition(":")[2] or "text"
+    for word in """
+    date commit dirty:bool device driver power_cap_watts:real run scenario op dtype input seed:whole case variant spec backend bound verdict
+    not_judgeable reason worst_ratio:real bytes:real flops:real elements:real mode count:whole median:real low:real high:real min:real q1:real
+    q3:real max:real clock calls_per_sample:whole sm_mhz:real bytes_per_second:real elements_per_second:real limit_seconds:real
+    limit_bytes_read:real limit_bytes_written:real limit_kernel limit_share:real why_not_timed""".split()
 }
-COLUMNS = (
-    "date",
-    "commit",
-    "dirty",
-    "device",
-    "driver",
-    "power_cap_watts",
-    "run",
-    "scenario",
-    "op",
-    "dtype",
-    "input",
-    "seed",
-    "case",
-    "variant",
-    "spec",
-    "backend",
-    "bound",
-    "verdict",
-    "not_judgeable",
-    "reason",
-    "worst_ratio",
-    "bytes",
-    "flops",
-    "elements",
-    "mode",
-    *STATISTICS,
-    "sm_mhz",
-    *RATES,
-    *LIMIT,
-    "why_not_timed",
-)
 
 
 def write(source):
@@ -70,9 +38,9 @@ def lines_of(source, row):
         yield {
             **base,
             "mode": mode,
-            **{key: times.get(key) for key in (*STATISTICS, *RATES)},
+            **{key: times[key] for key in COLUMNS if key in times},
             "sm_mhz": statistics.median(clocks) if clocks else None,
-            **{column: limit.get(key) for column, key in LIMIT.items()},
+            **{f"limit_{key}": limit[key] for key in limit if f"limit_{key}" in COLUMNS},
         }
     if not timed:
         yield base
@@ -91,8 +59,6 @@ def described(source, row):
         "reason": (row.get("reason") or "") or None,
         "worst_ratio": r.worst_ratio(row),
         "not_judgeable": " ".join(r.unjudged(row)) or None,
-        "bytes": work.get("bytes"),
-        "flops": work.get("flops"),
-        "elements": work.get("elements"),
+        **{key: work.get(key) for key in ("bytes", "flops", "elements")},
         **{f"param.{name}": value for name, value in (row.get("params") or {}).items()},
     }

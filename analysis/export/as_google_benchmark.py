@@ -13,11 +13,8 @@ from analysis.export.entries import NANO, grouped
 def write(source):
     groups = grouped(source.one_machine(source.rows))
     benchmarks = [line for index, (name, entries) in enumerate(groups.items()) for line in family(index, name, entries)]
-    return json.dumps(
-        {"context": context(list(groups.values())[-1][-1].environment if groups else {}), "benchmarks": benchmarks},
-        indent=1,
-        allow_nan=False,
-    ) + "\n", len(groups)
+    of = context(list(groups.values())[-1][-1].environment if groups else {})
+    return json.dumps({"context": of, "benchmarks": benchmarks}, indent=1, allow_nan=False) + "\n", len(groups)
 
 
 def context(e):
@@ -36,11 +33,9 @@ def context(e):
 
 
 def family(index, name, entries):
-    repetitions = (
-        [(statistics.median(e.times["samples"]), e) for e in entries]
-        if len(entries) > 1
-        else [(seconds, entries[0]) for seconds in entries[0].times["samples"]]
-    )
+    repetitions = [(statistics.median(e.times["samples"]), e) for e in entries]
+    if len(entries) == 1:
+        repetitions = [(seconds, entries[0]) for seconds in entries[0].times["samples"]]
     for number, (seconds, entry) in enumerate(repetitions):
         work = entry.row.get("work") or {}
         rates = {"bytes_per_second": work.get("bytes"), "items_per_second": work.get("elements")}

@@ -8,25 +8,22 @@ OUTCOMES = {"pass": "passed", "fail": "failure", "error": "error", "skip": "skip
 
 
 def write(source):
-    suites = {}
-    for row in source.latest.rows:
-        suites.setdefault(f"{row['op']} ({source.machine(row)})", []).append(case_of(row))
-    return junit.document("rungs", suites), len(source.latest.rows)
+    suites = r.grouped(source.latest.rows, lambda row: f"{row['op']} ({source.machine(row)})")
+    cases = {name: list(map(case_of, rows)) for name, rows in suites.items()}
+    return junit.document("rungs", cases), len(source.latest.rows)
 
 
 def case_of(row):
     outcome = OUTCOMES.get(row["verdict"], "error")
     reason = row.get("reason") or (row["verdict"] if outcome != "passed" else "")
-    classname = f"{row['variant'].replace('/', '.')}" + (".emulated" if r.is_emulated(row) else "")
+    again = f"again: rungs run '{row['case']}' --variants '{row['variant']}'"
     return junit.Case(
-        classname=classname,
+        classname=f"{row['variant'].replace('/', '.')}" + ".emulated" * r.is_emulated(row),
         name=name_of(row),
         outcome=outcome,
         message=reason.split("\n", 1)[0] or passed_with(row),
         kind=row["verdict"],
-        text=""
-        if outcome in ("passed", "skipped")
-        else "\n".join([reason, errors_of(row), f"again: rungs run '{row['case']}' --variants '{row['variant']}'"]),
+        text="" if outcome in ("passed", "skipped") else "\n".join([reason, errors_of(row), again]),
         seconds=row.get("seconds_spent") or 0.0,
     )
 
@@ -37,10 +34,6 @@ def passed_with(row):
 
 
 def errors_of(row):
-    worst = r.worst_ratio(row)
-    bound = row.get("bound") or {}
-    return (
-        f"largest error {worst:.3g} of the bound {bound.get('formula') or bound.get('name')}"
-        if worst is not None and bound
-        else ""
-    )
+    worst, bound = r.worst_ratio(row), row.get("bound")
+    known = worst is not None and bound
+    return f"largest error {worst:.3g} of the bound {bound.get('formula') or bound.get('name')}" if known else ""

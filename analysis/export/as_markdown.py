@@ -11,10 +11,7 @@ def write(source):
     parts = [
         ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) + f" of {many(len(rows), 'row')}"
     ]
-    by_case = {}
-    for row in rows:
-        by_case.setdefault((latest.machine(row), row["case"]), []).append(row)
-    for (machine, case), found in by_case.items():
+    for (machine, case), found in r.grouped(rows, lambda row: (latest.machine(row), row["case"])).items():
         modes = r.modes_of(found)
         header = ["variant", "verdict", *(f">{mode}" for mode in modes), "why"]
         parts.append(f"`{case}` on {machine}\n\n" + table(*without_empty(header, [line(row, modes) for row in found])))

@@ -12,10 +12,10 @@ from statistics import median
 from analysis.arguments import Parser
 from analysis.foreign import markdown, terminal
 from analysis.format import cell, change, details, machine_text, many, seconds, table
-from analysis.history import changes, shared_steps
+from analysis.history import changes
 from analysis.output import ends, run, write_whole
+from analysis.rows import grouped
 from plots import figures_history
-
 
 MOST_FIGURES = 60  # of cases without a change
 MOST_LINES, MOST_NAMES, MOST_LETTERS = 30, 4, 72  # of a commit's table; of variants or cases in a cell; of a subject
@@ -30,7 +30,7 @@ def main(words=None):
     parser.add_argument("--figures", type=pathlib.Path, required=True)
     parser.add_argument("--repository", type=pathlib.Path, default=ROOT, help="of the commits")
     args = parser.parse_args(words)
-    history, told, together = shared_steps.marked(args.results, args.repository)
+    history, told, together = changes.marked(args.results, args.repository)
     if not told:
         print("no case was measured at two commits on one kind of machine", file=sys.stderr)
         return 3
@@ -45,9 +45,7 @@ def main(words=None):
 
 def figures_of(told):
     """The series of each case on a machine, those with the largest change first; of those without one only so many."""
-    groups = {}
-    for series in told:
-        groups.setdefault((series.machine, series.row["case"]), []).append(series)
+    groups = grouped(told, lambda series: (series.machine, series.row["case"]))
     ordered = sorted(groups.values(), key=lambda group: -max(series.biggest() for series in group))
     changed = sum(any(series.bounds for series in group) for group in ordered)
     return ordered[: max(changed, MOST_FIGURES)]
@@ -80,22 +78,14 @@ def told_by_commit(history, told, together):
             variants.setdefault(series.points[index].commit, []).append((ratio, series, index))
     lines, parts = [], []
     for name in reversed(history.order):
-        linked, subject = name_of(history, name)
+        subject = subject_of(history, name)
         for ratio, machine in machines.get(name, ()):
-            lines.append((linked, f"**{change(ratio)}**", f"all series of {markdown(machine_text(machine))}", subject))
+            lines.append((name, f"**{change(ratio)}**", f"all series of {markdown(machine_text(machine))}", subject))
         if found := sorted(variants.get(name, ()), key=lambda item: -max(item[0], 1 / item[0])):
-            lines.append(
-                (
-                    linked,
-                    f"**{ratios_text([ratio for ratio, *_ in found])}**",
-                    cases_text([series.row for _, series, _ in found]),
-                    subject,
-                )
-            )
-            parts += [
-                f"### {linked}{'' if subject == '-' else ' ' + cell(subject)}",
-                table_of([line(series, index, ratio) for ratio, series, index in found]),
-            ]
+            changes = f"**{ratios_text([ratio for ratio, *_ in found])}**"
+            lines.append((name, changes, cases_text([series.row for _, series, _ in found]), subject))
+            listed = table_of([line(series, index, ratio) for ratio, series, index in found])
+            parts += [f"### {name}{'' if subject == '-' else ' ' + cell(subject)}", listed]
     if lines:
         yield f"{many(len(machines.keys() | variants.keys()), 'commit')} with a change, the newest first:\n\n" + table(
             ["commit", "change", "of", "subject"], lines
@@ -107,13 +97,11 @@ def told_by_commit(history, told, together):
     yield from parts
 
 
-def name_of(history, name):
-    """The commit with a link to it, where the project's remote has one, and its subject."""
+def subject_of(history, name):
     known = history.commits.get(name)
-    if not known:
-        return name, "-"
-    subject = known.subject if len(known.subject) <= MOST_LETTERS else known.subject[: MOST_LETTERS - 1] + "…"
-    return f"[{name}]({known.link})" if known.link else name, re.sub(r"([\\`*_\[\]#~])", r"\\\1", subject) or "-"
+    subject = known.subject if known else ""
+    subject = subject if len(subject) <= MOST_LETTERS else subject[: MOST_LETTERS - 1] + "…"
+    return re.sub(r"([\\`*_\[\]#~])", r"\\\1", subject) or "-"
 
 
 def ratios_text(ratios):
@@ -129,13 +117,8 @@ def cases_text(rows):
         cases.setdefault(markdown(row["spec"]), {})[markdown(row["case"])] = None
     for spec, names in cases.items():
         variants.setdefault(tuple(sorted(names)), []).append(spec)
-    return some(
-        (
-            f"{some(f'`{spec}`' for spec in specs)} on {some(f'`{case}`' for case in names)}"
-            for names, specs in variants.items()
-        ),
-        "; ",
-    )
+    words = [(some(f"`{s}`" for s in specs), some(f"`{case}`" for case in names)) for names, specs in variants.items()]
+    return some((f"{specs} on {names}" for specs, names in words), "; ")
 
 
 def some(names, between=", "):
@@ -160,11 +143,9 @@ def summary(history, told):
     unknown = [name for name in history.order if name not in history.commits]
     if unknown:
         text += f" The project's git does not know {some(unknown)}: placed by the date of the first run."
-    return text + (
-        f" In {many(short, 'series', 'series')} of fewer than {changes.LEAST_POINTS} commits nothing is marked."
-        if short
-        else ""
-    )
+    if short:
+        text += f" In {many(short, 'series', 'series')} of fewer than {changes.LEAST_POINTS} commits nothing is marked."
+    return text
 
 
 def line(series, index, ratio):

@@ -1,4 +1,4 @@
-"""What a project's git knows of the commits of rows: their order, subjects, and where the web shows them."""
+"""What a project's git knows of the commits of rows: their order and subjects."""
 
 import datetime
 import os
@@ -8,25 +8,16 @@ import subprocess
 from dataclasses import dataclass
 
 # A checkout may be anybody's: nothing that its configuration names is run, and nothing is fetched.
-QUIET = (
-    "-c",
+SETTINGS = (
     "safe.directory=*",
-    "-c",
     "core.fsmonitor=false",
-    "-c",
     "core.hooksPath=/dev/null",
-    "-c",
     "log.showSignature=false",
-    "-c",
     "i18n.logOutputEncoding=UTF-8",
 )
+QUIET = [word for setting in SETTINGS for word in ("-c", setting)]
 ALONE = {"GIT_OPTIONAL_LOCKS": "0", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 HASH = re.compile("[0-9a-f]{7,64}")
-# ssh://git@host:22/owner/name.git, https://user:token@host/owner/name; git@host:owner/name.git. Without a dot a host is a name in somebody's ssh configuration.
-URLS = (
-    re.compile(r"(https?|ssh|git)://(?:[^/@]*@)?([\w-]+(?:\.[\w-]+)+)(:\d+)?/([\w./~-]+?)(?:\.git)?/?"),
-    re.compile(r"()(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+)():(?!/)([\w./~-]+?)(?:\.git)?/?"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +25,6 @@ class Commit:
     place: int  # of all that git was asked for and their ancestors; larger: later
     seconds: int  # since 1970
     subject: str
-    link: str | None
 
 
 class Repository:
@@ -60,49 +50,20 @@ class Repository:
     def find(self, names):
         """Name (a hash, maybe abbreviated) -> Commit; those that git does not know are missing."""
         asked = sorted(name for name in names if HASH.fullmatch(name)) if (self.folder / ".git").exists() else []
-        full = {}
-        for name, line in zip(
-            asked,
-            self.git(
-                "cat-file", "--batch-check=%(objectname) %(objecttype)", lines=[f"{name}^{{commit}}" for name in asked]
-            ).splitlines(),
-        ):
-            if line.endswith(" commit"):
-                full[name] = line.split(" ")[0]
+        told = self.git(
+            "cat-file", "--batch-check=%(objectname) %(objecttype)", lines=[f"{name}^{{commit}}" for name in asked]
+        )
+        full = {n: line.split(" ")[0] for n, line in zip(asked, told.splitlines()) if line.endswith(" commit")}
         if not full:
             return {}
         known = sorted(set(full.values()))
-        told = dict(
-            line.split("\0", 1)
-            for line in self.git(
-                "log", "--no-walk=unsorted", "--format=%H%x00%ct%x00%s", "--stdin", lines=known
-            ).splitlines()
-        )
-        places = {
-            commit: k
-            for k, commit in enumerate(reversed(self.git("rev-list", "--date-order", "--stdin", lines=known).split()))
-        }  # no parent after its child
-        address = self.address()
-        found = {}
-        for name, commit in full.items():
-            if commit in told and commit in places:
-                seconds, subject = told[commit].split("\0", 1)
-                found[name] = Commit(places[commit], int(seconds), subject, f"{address}/{commit}" if address else None)
-        return found
-
-    def address(self):
-        """Of the pages of commits; None: the project has no remote, or not one with pages. Without the user and password that its URL may hold."""
-        remotes = self.git("remote").split()
-        name = "origin" if "origin" in remotes else remotes[0] if len(remotes) == 1 else None
-        url = self.git("config", "--get", f"remote.{name}.url").strip() if name else ""
-        found = next((match for pattern in URLS if (match := pattern.fullmatch(url))), None)
-        if not found:
-            return None
-        scheme, host, port, path = found.groups()
-        server = f"{scheme}://{host}{port or ''}" if scheme.startswith("http") else f"https://{host}"
-        return (
-            f"{server}/{path}/{'commits' if host == 'bitbucket.org' else '-/commit' if 'gitlab' in host else 'commit'}"
-        )
+        log = self.git("log", "--no-walk=unsorted", "--format=%H%x00%ct%x00%s", "--stdin", lines=known)
+        facts = {
+            commit: (int(seconds), subject) for commit, seconds, subject in (x.split("\0", 2) for x in log.splitlines())
+        }
+        ages = reversed(self.git("rev-list", "--date-order", "--stdin", lines=known).split())
+        places = {commit: k for k, commit in enumerate(ages)}  # no parent after its child
+        return {n: Commit(places[c], *facts[c]) for n, c in full.items() if c in facts and c in places}
 
 
 def unix_time(date):

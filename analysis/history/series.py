@@ -33,9 +33,7 @@ class Series:
     mode: str
     points: list = field(default_factory=list)
     bounds: list = field(default_factory=list)  # indices of points at which a new level begins
-    common: list = field(
-        default_factory=list
-    )  # by point, the factor that all series of the machine have in common; empty: not known
+    common: list = field(default_factory=list)  # by point, the factor that the machine's series share; empty: not known
 
     @property
     def key(self):
@@ -106,16 +104,11 @@ def take(row, groups, clocks):
     if row["verdict"] != "pass" or r.is_emulated(row):
         return
     if r.device_of(row) == "cuda" and row["backend"] == "peer":
-        names["timing"] = {
-            name: {"clock": (told or {}).get("clock")} for name, told in row["timing"].items()
-        }  # which device it ran on
+        # which device it ran on
+        names["timing"] = {name: {"clock": (told or {}).get("clock")} for name, told in row["timing"].items()}
     key = row["case"], names["spec"], r.is_declared(row), r.device_of(row), mode
-    groups.setdefault(key, (names, {}))[1][row["run"]] = (
-        times["median"],
-        times.get("low"),
-        times.get("high"),
-        mhz,
-    )  # twice in a run: the later
+    of_run = groups.setdefault(key, (names, {}))[1]
+    of_run[row["run"]] = times["median"], times.get("low"), times.get("high"), mhz  # twice in a run: the later
 
 
 def clock_groups(environments, clocks):
@@ -133,12 +126,9 @@ def clock_groups(environments, clocks):
             if math.log(one[0] / before[0]) > r.LOCKED_APART:
                 groups.append([])
             groups[-1].append(one)
-        if len(groups) > 1:
-            found |= {
-                run: {"sm_mhz": round(statistics.median(mhz for mhz, _ in group), -1)}
-                for group in groups
-                for _, run in group
-            }
+        for group in groups if len(groups) > 1 else ():
+            about = round(statistics.median(mhz for mhz, _ in group), -1)
+            found |= {run: {"sm_mhz": about} for _, run in group}
     return found
 
 
@@ -178,11 +168,6 @@ def point(commit, times):
     medians, lows, highs, clocks = zip(*times)
     known = [mhz for mhz in clocks if mhz]
     one = len(times) == 1
-    return Point(
-        commit,
-        statistics.median(medians),
-        (one and lows[0]) or min(medians),
-        (one and highs[0]) or max(medians),
-        statistics.median(known) if known else None,
-        len(times),
-    )
+    low, high = (one and lows[0]) or min(medians), (one and highs[0]) or max(medians)
+    mhz = statistics.median(known) if known else None
+    return Point(commit, statistics.median(medians), low, high, mhz, len(times))

@@ -10,10 +10,16 @@ import sys
 
 from analysis.arguments import Parser
 from analysis.foreign import markdown, terminal
-from analysis.output import ends, remove, run, write_whole
+from analysis.output import MACHINE, End, ends, remove, run, write_whole
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+
+
+class NoLibrary(End):
+    """A package that the page needs is not installed."""
+
+    code = MACHINE
 
 
 def default_results():
@@ -40,7 +46,7 @@ def link(target, page):
 
 def write_pages(results, drawn, why_none, args):
     """REPORT.md and a page for each op beside it; returns how many."""
-    from analysis.report import op_page, page
+    from analysis.report import page
 
     ops = page.ops_of(results)
     pages = {op: args.details / f"{op}.md" for op in ops}
@@ -54,7 +60,7 @@ def write_pages(results, drawn, why_none, args):
 
     texts = {args.out: page.page(results, pictures(args.out), links(args.out), why_none)}
     for op, path in pages.items():
-        texts[path] = op_page.page(results, op, pictures(path), links(path), why_none)
+        texts[path] = page.op_page(results, op, pictures(path), links(path), why_none)
     for path in sorted(set(args.details.glob("*.md")) - set(texts)):  # of an op that has no rows any more
         remove(path, page.FIRST_LINE)
     for path, text in texts.items():
@@ -63,14 +69,15 @@ def write_pages(results, drawn, why_none, args):
 
 
 def write_html(results, paths, args):
-    from analysis.report import html
-
     try:
+        from analysis.report import html
+
         html.write(results, paths, args.html, args.repository)
-    except html.NoLibrary as error:
+    except ModuleNotFoundError as error:
+        missing = NoLibrary(f"--html: the Python package {error.name} is missing (./rungs installs it)")
         if not args.html_optional:
-            raise
-        print(error, file=sys.stderr)
+            raise missing from error
+        print(missing, file=sys.stderr)
 
 
 @ends

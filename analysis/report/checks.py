@@ -1,11 +1,13 @@
-"""Sections of the report on verification: accuracy, what failed, was skipped or emulated, first calls."""
+"""Sections of the report on verification: accuracy, what failed, was skipped, emulated or not tested, first calls."""
 
 import collections
+import re
 
 from analysis import rows as r
-from analysis.format import details, says_something, seconds, table
+from analysis.claim_text import OUTCOMES, is_shown
+from analysis.format import details, folded, many, pictures_of, says_something, seconds, table
+from analysis.report.claims import clipped, ranges, reason_of
 from analysis.report.ladder import VERDICT_ORDER, ratio
-from analysis.report.markers import pictures_of
 
 
 def bound_name(row):
@@ -26,29 +28,23 @@ def accuracy_cell(rows):
         return "**fail**" + (f" {', '.join(wrong)}" if right - set(wrong) and all(wrong) else "")
     unjudged = sorted({name for row in rows if row["verdict"] != "fail" for name in r.unjudged(row)})
     if ratios or unjudged:
-        return (ratio(max(ratios)) if ratios else "-") + (
-            f" (not judgeable: {', '.join(unjudged)})" if unjudged else ""
-        )
+        return ratio(max(ratios, default=None)) + (f" (not judgeable: {', '.join(unjudged)})" if unjudged else "")
     return "error" if any(row["verdict"] == "error" for row in rows) else "-"
 
 
 def accuracy_table(rows):
     families = sorted({row.get("input") for row in rows}, key=str)
-    cells = collections.defaultdict(lambda: collections.defaultdict(list))
-    for row in rows:
-        cells[r.name_of(row), f"`{row['bound']['name']}`" if r.is_declared(row) else ""][row.get("input")].append(row)
-    names = {key: key[0] + (f" ({key[1]})" if key[1] else "") for key in cells}
-    return table(
-        ["variant", *(f">{f}" for f in families)],
-        [[names[key], *(accuracy_cell(cells[key][f]) for f in families)] for key in sorted(cells)],
-    )
+    lines = []
+    groups = r.grouped(rows, lambda row: (r.name_of(row), f" (`{row['bound']['name']}`)" if r.is_declared(row) else ""))
+    for key, some in sorted(groups.items()):
+        of = r.grouped(some, lambda row: row.get("input"))
+        lines.append(["".join(key), *(accuracy_cell(of.get(family, ())) for family in families)])
+    return table(["variant", *(f">{family}" for family in families)], lines)
 
 
 def by_words(rows):
     """One group for each aggregate (or the like) that was tried on many inputs, the rest together: [(words, rows)]."""
-    found = collections.defaultdict(list)
-    for row in rows:
-        found[word_params(row)].append(row)
+    found = r.grouped(rows, word_params)
     wide = {words for words, some in found.items() if len({row["input"] for row in some}) >= 4}
     rest = [row for words, some in found.items() if words not in wide for row in some]
     groups = [(words, found[words]) for words in sorted(wide)]
@@ -60,22 +56,11 @@ def accuracy(results, pictures):
     for op in sorted({row["op"] for row in results.rows}):
         for emulated in (False, True):
             for dtype in ("f64", "f32", "i32", "i64"):
-                rows = [
-                    row
-                    for row in results.rows
-                    if row["op"] == op
-                    and row.get("dtype") == dtype
-                    and r.is_emulated(row) == emulated
-                    and row.get("errors")
-                ]
+                mine = (row for row in results.rows if row["op"] == op and row.get("dtype") == dtype)
+                rows = [row for row in mine if r.is_emulated(row) == emulated and row.get("errors")]
                 for words, some in by_words(rows):
-                    head = (
-                        " ".join(word for word in (op, words) if word)
-                        + f", {dtype}"
-                        + (", emulated on the CPU" if emulated else "")
-                    )
-                    text = accuracy_table(some)
-                    parts.append(details(head, text) if dtype == "f32" or emulated else f"**{head}**\n\n{text}")
+                    head = f"{op}{' ' * bool(words)}{words}, {dtype}{', emulated on the CPU' * emulated}"
+                    parts.append(folded(head, accuracy_table(some), dtype == "f32" or emulated))
     if not parts:
         return "Nothing ran, so nothing was verified."
     how = (
@@ -91,50 +76,41 @@ def each(rows, get):
 
 def naming(results):
     """Without the op where there is one only."""
-    return (
-        (lambda spec: spec) if len({row["op"] for row in results.rows}) > 1 else (lambda spec: spec.split("/", 1)[-1])
-    )
+    several = len({row["op"] for row in results.rows}) > 1
+    return lambda spec: spec if several else spec.split("/", 1)[-1]
 
 
 def failed(results):
-    groups, name = collections.defaultdict(list), naming(results)
-    for row in results.rows:
-        if row["verdict"] in ("fail", "error"):
-            groups[row["verdict"], name(row["spec"]), r.is_emulated(row), bound_name(row)].append(row)
+    name = naming(results)
+    groups = r.grouped(
+        (row for row in results.rows if row["verdict"] in ("fail", "error")),
+        lambda row: (row["verdict"], name(row["spec"]), r.is_emulated(row), bound_name(row)),
+    )
     if not groups:
         return "Nothing failed."
     lines, reasons = [], []
     for key, rows in sorted(groups.items(), key=lambda item: (VERDICT_ORDER[item[0][0]], *map(str, item[0]))):
         verdict, spec, in_emulator, bound = key
-        lines.append(
-            (
-                verdict + (" (emulated)" if in_emulator else ""),
-                spec,
-                bound,
-                len(rows),
-                each(rows, word_params),
-                each(rows, lambda row: row.get("dtype")),
-                each(rows, lambda row: row.get("input")),
-            )
-        )
+        told = [each(rows, get) for get in (word_params, lambda row: row.get("dtype"), lambda row: row.get("input"))]
+        lines.append([verdict + " (emulated)" * in_emulator, spec, bound, len(rows), *told])
         for words in sorted({word_params(row) for row in rows}):
             worst = max((row for row in rows if word_params(row) == words), key=lambda row: r.worst_ratio(row) or 0)
             reasons.append(
                 f"- {', '.join(w for w in (spec, words) if w)} on {worst['input']}, {verdict}: {worst.get('reason') or 'no reason recorded'}<br>`{worst['case']}`"
             )
-    return (
-        "Variants that fail verification are not timed. *bound*: what their outputs were verified against.\n\n"
-        + table(["verdict", "variant", "bound", ">cases", "of", "dtype", "inputs"], lines)
-        + "\n\n"
-        + details("the worst case of each: element, expected value, tolerance", "\n".join(reasons))
-    )
+    parts = [
+        "Variants that fail verification are not timed. *bound*: what their outputs were verified against.",
+        table(["verdict", "variant", "bound", ">cases", "of", "dtype", "inputs"], lines),
+        details("the worst case of each: element, expected value, tolerance", "\n".join(reasons)),
+    ]
+    return "\n\n".join(parts)
 
 
 def skipped(results):
-    groups = collections.defaultdict(list)
-    for row in results.rows:
-        if row["verdict"] == "skip":
-            groups[row["variant"], row.get("reason") or "no reason recorded"].append(row)
+    groups = r.grouped(
+        (row for row in results.rows if row["verdict"] == "skip"),
+        lambda row: (row["variant"], row.get("reason") or "no reason recorded"),
+    )
     if not groups:
         return "Nothing was skipped."
     name = naming(results)
@@ -145,62 +121,112 @@ def skipped(results):
 
 
 def emulated(results):
-    groups = collections.defaultdict(list)
-    for row in results.rows:
-        if r.is_emulated(row):
-            groups[row["spec"]].append(row)
+    groups = r.grouped(filter(r.is_emulated, results.rows), lambda row: row["spec"])
     if not groups:
         return "Nothing was emulated."
     lines, name = [], naming(results)
     for spec, rows in sorted(groups.items()):
         verdicts = collections.Counter(row["verdict"] for row in rows)
         wrong = verdicts["fail"] + verdicts["error"]
-        outcome = (
-            "verified (emulated), not timed"
-            if verdicts["pass"] and not wrong
-            else "correct on some cases, not timed"
-            if verdicts["pass"]
-            else "not verified"
-        )
+        right = "correct on some cases, not timed" if wrong else "verified (emulated), not timed"
+        outcome = right if verdicts["pass"] else "not verified"
         lines.append((name(spec), *(verdicts[v] for v in ("pass", "fail", "error", "skip")), outcome))
     how = "CUDA kernels compiled for the CPU and run in an emulator, in randomised order. This verifies their logic, not their speed."
     return how + "\n\n" + table(["variant", ">passed", ">failed", ">errors", ">skipped", ""], lines)
 
 
 def startup(results):
-    groups = collections.defaultdict(list)
-    for row in results.rows:
-        if r.timing(row, "first") or row.get("prepare_seconds") is not None or r.median(row, "enqueue"):
-            groups[row["spec"]].append(row)
+    def is_told(row):
+        return r.timing(row, "first") or row.get("prepare_seconds") is not None or r.median(row, "enqueue")
+
+    groups = r.grouped(filter(is_told, results.rows), lambda row: row["spec"])
     if not groups:
         return "No first call was timed."
 
     def span(values):
         values = sorted(v for v in values if v is not None)
-        return (
-            "-"
-            if not values
-            else seconds(values[0])
-            if len(values) == 1
-            else f"{seconds(values[0])} to {seconds(values[-1])} ({len(values)})"
-        )
+        if len(values) < 2:
+            return seconds(values[0]) if values else "-"
+        return f"{seconds(values[0])} to {seconds(values[-1])} ({len(values)})"
 
     def extra(row):
         first, later = r.median(row, "first"), r.median(row)
         return max(first - later, 0) if first and later else None
 
     name = naming(results)
-    lines = [
-        (
-            name(spec),
-            span([extra(row) for row in rows]),
-            span([row.get("prepare_seconds") for row in rows]),
-            span([r.median(row, "enqueue") for row in rows]),
-        )
-        for spec, rows in sorted(groups.items())
-    ]
+    columns = extra, lambda row: row.get("prepare_seconds"), lambda row: r.median(row, "enqueue")
+    lines = [[name(spec), *(span(map(get, rows)) for get in columns)] for spec, rows in sorted(groups.items())]
     how = (
         "Smallest and largest over the cases (number of cases in brackets). *first call, extra*: host time of a process's first call until it completes, minus the cold median: loading, compiling, warming up; "
         "*preparation*: work done once per case before it, such as compiling a user's function; *enqueue*: host time until the call returns."
     )
     return how + "\n\n" + table(["variant", ">first call, extra", ">preparation", ">enqueue"], lines)
+
+
+# ---- What was not tested: claims that were not judged, variants that were skipped, crashed or only emulated, outputs that are not judgeable.
+
+
+PARAMETER = re.compile(r"^\w+=[^ :]+:? ")  # "k=20: ...": the same reason for each k
+MOST_REASONS = 8  # of one kind, in a report; the page of an op has all of them
+
+
+def claims_not_judged(pairs):
+    found = collections.defaultdict(list)
+    for number, c in pairs:
+        if c.get("outcome") in ("not_testable", "not_run") and not is_shown(c):
+            found[OUTCOMES[c["outcome"]], reason_of(c) or "no reason recorded"].append(number)
+    return [f"- Claim {ranges(numbers)}, {what}: {clipped(why, 200)}" for (what, why), numbers in found.items()]
+
+
+def reasons_skipped(results):
+    found = collections.defaultdict(lambda: collections.defaultdict(int))
+    for row in results.rows:
+        if row["verdict"] == "skip":
+            found[clipped(PARAMETER.sub("", row.get("reason") or "no reason recorded"), 160)][row["variant"]] += 1
+    return [
+        f"- Skipped, {reason}: {', '.join(f'`{name}`' for name in sorted(variants)[:5])}{f' and {len(variants) - 5} more' if len(variants) > 5 else ''} ({many(sum(variants.values()), 'row')})"
+        for reason, variants in sorted(found.items(), key=lambda item: -sum(item[1].values()))
+    ]
+
+
+def errors(results):
+    found = collections.Counter(row["variant"] for row in results.rows if row["verdict"] == "error")
+    return [f"- Ended in an error: `{name}` ({many(count, 'row')})" for name, count in found.most_common()]
+
+
+def count_emulated(results):
+    rows = many(sum(r.is_emulated(row) and row["verdict"] != "skip" for row in results.rows), "row")
+    return [f"- {rows} of CUDA kernels ran in the emulator on the CPU: verified, not timed."] * (rows != "0 rows")
+
+
+def vague(results):
+    found = collections.defaultdict(collections.Counter)
+    for row in results.rows:
+        if row["verdict"] in ("pass", "skip"):
+            for name in r.unjudged(row):
+                found[row["op"]][name] += 1
+    return [
+        f"- Not judgeable in {op}, because the tolerance would let 0 pass: "
+        + ", ".join(f"{name} ({many(count, 'row')})" for name, count in sorted(names.items()))
+        for op, names in sorted(found.items())
+    ]
+
+
+def shortened(lines):
+    more = len(lines) - MOST_REASONS
+    return lines[:MOST_REASONS] + [f"- {many(more, 'more reason')}: on the pages of the ops"] * (more > 0)
+
+
+def untested(results, pairs):
+    lines = [
+        line
+        for some in (
+            claims_not_judged(pairs),
+            reasons_skipped(results),
+            errors(results),
+            count_emulated(results),
+            vague(results),
+        )
+        for line in shortened(some)
+    ]
+    return "\n".join(lines) or "Everything that was asked for ran."

@@ -1,6 +1,7 @@
 """The published claims beside what was measured. Two axes: whose program was run, and the outcome."""
 
 import collections
+import pathlib
 import re
 
 from analysis import rows as r
@@ -22,10 +23,12 @@ from analysis.claim_text import (
     totals,
     uncounted,
 )
-from analysis.format import details, many, seconds_between, significant, table, without_empty
-from analysis.report.markers import pictures_of
-from analysis.report.scenario_intro import intro_of
+from analysis.format import details, many, pictures_of, seconds_between, significant, table, without_empty
 
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "scenarios"
+FOLLOWS = re.compile(
+    r"(?:^|(?<=[.!?]) )[^.!?]*:$"
+)  # "What to know when reading the verdicts:", which is not printed there
 QUANTITIES = ("speedup", "seconds", "bytes_per_second", "elements_per_second", *EXACT)
 HOW = (
     "Columns are programs: **original**, the published program itself; **reimplementation**, its algorithm written here; **successor**, what became of it, as it is today (cuDF); **ours**, another variant, "
@@ -44,34 +47,19 @@ SHORT = {
 
 
 def ordered(claims):
-    return sorted(
-        claims,
-        key=lambda c: (
-            r.op_of(c),
-            QUANTITIES.index(c["quantity"]) if c.get("quantity") in QUANTITIES else len(QUANTITIES),
-        ),
-    )
+    return sorted(claims, key=lambda c: (r.op_of(c), [*QUANTITIES, c.get("quantity")].index(c.get("quantity"))))
 
 
 def statement_of(claim):
     """Without what says how it is tested, which follows a comma, a colon or a bracket. A finding is its own."""
-    return (
-        claim.get("statement") or "-"
-        if is_finding(claim)
-        else re.split(r", |: | \(", claim.get("statement") or "-", maxsplit=1)[0]
-    )
+    text = claim.get("statement") or "-"
+    return text if is_finding(claim) else re.split(r", |: | \(", text, maxsplit=1)[0]
 
 
 def identity(claim):
     """What was published: claims that test one statement share it."""
-    return (
-        r.op_of(claim),
-        claim.get("source"),
-        claim.get("quantity"),
-        published(claim),
-        is_finding(claim),
-        statement_of(claim),
-    )
+    words = published(claim), is_finding(claim), statement_of(claim)
+    return r.op_of(claim), claim.get("source"), claim.get("quantity"), *words
 
 
 def numbered(results):
@@ -83,17 +71,10 @@ def numbered(results):
 def kind_counts(name, claims):
     """ "speed-ups 15 of 53 in size (25 same direction, another size; 8 same direction, far from the size; 5 do not hold)"."""
     found = totals(claims)
-    words = {
-        "direction": OUTCOMES["direction"],
-        "far": OUTCOMES["far"],
-        "fails": "do not hold" if found["fails"] > 1 else OUTCOMES["fails"],
-    }
-    others = "; ".join(f"{found[key]} {text}" for key, text in words.items() if found[key])
-    return (
-        f"{name} {found['holds']} of {sum(found[key] for key in MEASURED)}"
-        + (" in size" if "speed-ups" in name else "")
-        + (f" ({others})" if others else "")
-    )
+    words = {**OUTCOMES, "fails": "do not hold"} if found["fails"] > 1 else OUTCOMES
+    others = "; ".join(f"{found[key]} {words[key]}" for key in ("direction", "far", "fails") if found[key])
+    size = " in size" if "speed-ups" in name else ""
+    return f"{name} {found['holds']} of {sum(map(found.get, MEASURED))}{size}{f' ({others})' if others else ''}"
 
 
 def outcome_counts(claims):
@@ -102,12 +83,13 @@ def outcome_counts(claims):
     exact, timed = ([c for c in measured if (c.get("quantity") in EXACT) == is_exact] for is_exact in (True, False))
     others = "speed-ups" if all(c.get("quantity") == "speedup" for c in timed) else "speed-ups and times"
     kinds = [kind_counts(name, some) for name, some in (("accuracy and counts", exact), (others, timed)) if some]
-    left = [f"{totals(claims)[key]} {OUTCOMES[key]}" for key in ("not_testable", "not_run") if totals(claims)[key]]
-    counted = "; ".join([*([f"holding: {'; '.join(kinds)}"] if kinds else []), *left])
-    shown, worse, found, mine = uncounted(claims)
+    found = totals(claims)
+    left = [f"{found[key]} {OUTCOMES[key]}" for key in ("not_testable", "not_run") if found[key]]
+    counted = "; ".join([f"holding: {'; '.join(kinds)}"] * bool(kinds) + left)
+    shown, worse, findings, mine = uncounted(claims)
     texts = (
         (shown, f"{shown} of other hardware" + (f" ({worse} {WORSE})" if worse else "")),
-        (found, many(found, "finding") + " of ours"),
+        (findings, many(findings, "finding") + " of ours"),
         (mine, f"{mine} of variants of ours"),
     )
     others = [text for count, text in texts if count]
@@ -158,30 +140,23 @@ def tested(claims, program, everywhere):
         places[("" if c.get("here") is None else here(c) + " ") + outcome_words(c)].append(
             ", ".join(filter(None, ["" if everywhere else where_of(c), name]))
         )
-    return (
-        "; ".join(
-            text + (f" ({'; '.join(dict.fromkeys(where))})" if any(where) else "") for text, where in places.items()
-        )
-        or "-"
-    )
+    told = (f"{text} ({'; '.join(dict.fromkeys(where))})" if any(where) else text for text, where in places.items())
+    return "; ".join(told) or "-"
 
 
 def source_words(claim):
     """Where it was published, as a link, and on what."""
-    title = claim.get("source") or "-"
-    return (f"[{title}]({claim['url']})" if claim.get("url") else title) + (
-        f", {claim['section']}" if claim.get("section") else ""
-    ), claim.get("hardware") or "-"
+    title, section = claim.get("source") or "-", f", {claim['section']}" if claim.get("section") else ""
+    link = f"[{title}]({claim['url']})" if claim.get("url") else title
+    return link + section, claim.get("hardware") or "-"
 
 
 def claims_table(pairs, most=110, sources=False):
     """A line for what was published: number, op (where it begins), statement, size and mode, published, then what came of it with each program. most: letters of a statement; sources: also where it was published, on
     what hardware."""
-    groups = collections.defaultdict(list)
-    for number, c in pairs:
-        groups[number].append(c)
     lines, before = [], None
-    for number, claims in sorted(groups.items()):
+    for number, some in sorted(r.grouped(pairs, lambda pair: pair[0]).items()):
+        claims = [c for _, c in some]
         op, before = (r.op_of(claims[0]) if r.op_of(claims[0]) != before else ""), r.op_of(claims[0])
         places = list(dict.fromkeys(map(where_of, claims)))
         lines.append(
@@ -195,32 +170,17 @@ def claims_table(pairs, most=110, sources=False):
                 *(source_words(claims[0]) if sources else ()),
             ]
         )
-    return table(
-        [
-            "#",
-            "op",
-            "published statement",
-            ">size",
-            ">published",
-            *PROGRAMS,
-            *(("source", "hardware") if sources else ()),
-        ],
-        lines,
-    )
+    header = ["#", "op", "published statement", ">size", ">published", *PROGRAMS]
+    return table(header + ["source", "hardware"] * sources, lines)
 
 
 def cross_table(claims):
     """Programs x outcomes: how many."""
-    count = collections.Counter(
-        (c.get("program"), c.get("outcome")) for c in claims if not is_finding(c) and not is_shown(c)
-    )
+    told = [c for c in claims if not is_finding(c) and not is_shown(c)]
+    count = collections.Counter((c.get("program"), c.get("outcome")) for c in told)
     used = [key for key in OUTCOMES if any(count[program, key] for program in PROGRAMS)]
-    lines = [
-        [program, *(count[program, key] or "-" for key in used)]
-        for program in PROGRAMS
-        if any(count[program, key] for key in used)
-    ]
-    return table(["program", *(f">{OUTCOMES[key]}" for key in used)], lines)
+    lines = [[program, *(count[program, key] or "-" for key in used)] for program in PROGRAMS]
+    return table(["program", *(f">{OUTCOMES[key]}" for key in used)], [line for line in lines if set(line[1:]) - {"-"}])
 
 
 def ranges(numbers):
@@ -246,15 +206,13 @@ def sharing(pairs, get, split=False):
 
 
 def particulars(pairs):
+    sides = (" over ", "baseline"), (" on ", "baseline_case"), (", output ", "output")
     lines = [
         (
             number,
             f"`{c.get('id')}`",
             f"`{c.get('case')}`" if c.get("case") else "-",
-            f"`{c.get('variant')}`"
-            + (f" over `{c['baseline']}`" if c.get("baseline") else "")
-            + (f" on `{c['baseline_case']}`" if c.get("baseline_case") else "")
-            + (f", output `{c['output']}`" if c.get("output") else ""),
+            f"`{c.get('variant')}`" + "".join(f"{word}`{c[key]}`" for word, key in sides if c.get(key)),
             modes_of(c),
             c.get("processes") or "-",
         )
@@ -280,15 +238,31 @@ def of_op(pairs, pictures):
     known = sharing(pairs, lambda c: c.get("note"), split=True) + sharing(pairs, reason_of)
     if known:
         parts += ["**Notes**", "\n".join(f"- {text}" for text in known)]
-    how = [
-        f"- {name}: {text}"
-        for name, key in (("published method", "method"), ("acceptance", "expected"), ("why this tolerance", "reason"))
-        for text in sharing(pairs, lambda c: c.get(key))
-    ]
-    parts.append(
-        details(
-            "methods, acceptance bands, and the case and variants of each claim",
-            "\n".join(how) + "\n\n" + particulars(pairs),
-        )
-    )
+    names = {"published method": "method", "acceptance": "expected", "why this tolerance": "reason"}
+    how = [f"- {name}: {text}" for name, key in names.items() for text in sharing(pairs, lambda c: c.get(key))]
+    title = "methods, acceptance bands, and the case and variants of each claim"
+    parts.append(details(title, "\n".join(how) + "\n\n" + particulars(pairs)))
     return "\n\n".join(part for part in parts if part)
+
+
+# ---- How a scenario's `about` begins: what the report prints beside its claims.
+
+
+def about_lines(text):
+    """The lines of the folded block under `about:`, empty ones too; none if there is no such block."""
+    found = re.search(r"^about: *[>|][+-]?\n((?:[ \t]+.*\n|[ \t]*\n)*)", text, re.M)
+    return [line.strip() for line in found.group(1).splitlines()] if found else []
+
+
+def first_paragraph(text):
+    lines = about_lines(text)
+    end = lines.index("") if "" in lines else len(lines)
+    return FOLLOWS.sub("", " ".join(lines[:end]))
+
+
+def intro_of(scenario):
+    """By the scenario's name in a row or claim; nothing for scenarios that are not of this checkout."""
+    path = FOLDER / f"{scenario}.yaml"
+    if not scenario or path.resolve().parent.parent != FOLDER or not path.is_file():
+        return ""
+    return first_paragraph(path.read_text(encoding="utf-8"))

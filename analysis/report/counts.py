@@ -1,11 +1,10 @@
 """Launches, bytes of device memory, registers, allocations and peak memory of one call; the source's printed numbers in brackets."""
 
-import collections
 import math
 
 from analysis import published
 from analysis import rows as r
-from analysis.format import count, details, percent, seconds, significant, size, table, without_empty
+from analysis.format import count, folded, percent, seconds, significant, size, table, without_empty
 
 MOST_LINES = 12  # of one op
 HEADING = "#### Launches, bytes and memory of a call"
@@ -20,13 +19,9 @@ HOW = (
 def printed_of(op, row):
     """Numbers that the source's text or table has of this row: {name: number}."""
     points, found = published.points(op), {}
+    mine = r.name_of(row), r.number(row, "rows"), (row.get("tunables") or {}).get("memory")
     for point in points.lines if points else []:
-        memory = (row.get("tunables") or {}).get("memory")
-        if point.get("where") != "figure" and (point["variant"], point.get("rows"), point.get("memory")) == (
-            r.name_of(row),
-            r.number(row, "rows"),
-            memory,
-        ):
+        if point.get("where") != "figure" and (point["variant"], point.get("rows"), point.get("memory")) == mine:
             found.update({name: value for name, value in point.items() if isinstance(value, float) and name != "rows"})
     return found
 
@@ -90,20 +85,15 @@ def tables_beside_printed(op, cases, title):
     parts = []
     for case in sorted((case for case in cases if known[case]), key=lambda case: -known[case]):
         lines = [line_beside_printed(op, row) for row in fastest_first(cases[case])]
-        text = table(
-            *without_empty(["variant", ">cold", ">GB/s", ">launches", ">bytes over minimum", *KERNEL_AND_MEMORY], lines)
-        )
-        parts.append(details(title(cases[case][0]), text) if parts else f"**{title(cases[case][0])}**\n\n{text}")
+        header = ["variant", ">cold", ">GB/s", ">launches", ">bytes over minimum", *KERNEL_AND_MEMORY]
+        parts.append(folded(title(cases[case][0]), table(*without_empty(header, lines)), bool(parts)))
     return parts
 
 
 def rank(rows):
     """Sort key of a case: number of variants, then the gate's cases (made for counts), then bytes."""
-    return (
-        len({row["variant"] for row in rows}),
-        str(rows[0].get("scenario")).startswith("gate/"),
-        r.work_bytes(rows[0]) or 0,
-    )
+    variants, of_gate = len({row["variant"] for row in rows}), str(rows[0].get("scenario")).startswith("gate/")
+    return variants, of_gate, r.work_bytes(rows[0]) or 0
 
 
 def chosen(cases):
@@ -124,11 +114,9 @@ def what_differs(row, usual):
     """ "agg max, f32": what of a case is not as in the table's title."""
     mine, theirs = (dict(some.get("params") or {}) for some in (row, usual))
     words = [f"{key} {count(value)}" for key, value in mine.items() if value != theirs.get(key)]
-    words += [
-        before + str(row[key])
-        for key, before in (("dtype", ""), ("input", "input "), ("seed", "seed "))
-        if row.get(key) is not None and row[key] != usual.get(key)
-    ]
+    for key, before in (("dtype", ""), ("input", "input "), ("seed", "seed ")):
+        if row.get(key) is not None and row[key] != usual.get(key):
+            words.append(f"{before}{row[key]}")
     return ", ".join(words) or "-"
 
 
@@ -152,10 +140,7 @@ def compact_table(cases, title):
 
 def counts_of_op(op, rows, title, method):
     """What the source printed beside ours where it printed any, else one table; nothing where nothing was counted."""
-    cases = collections.defaultdict(list)
-    for row in rows:
-        if row.get("counts"):
-            cases[row["case"]].append(row)
+    cases = r.grouped((row for row in rows if row.get("counts")), lambda row: row["case"])
     if not cases:
         return ""
     points, what = published.points(op), WHAT.format(method=method)

@@ -18,11 +18,8 @@ def line_of_op(op, claims):
     first.sort(key=lambda c: (c.get("quantity") != "speedup", c.get("rule") == "shown", c.get("program") != "original"))
     if first:
         c = first[0]
-        program = {
-            "original": "the original program",
-            "reimplementation": "a reimplementation",
-            "successor": "a successor",
-        }.get(c.get("program"), "a variant of ours")
+        words = {"original": "the original program", "ours": "a variant of ours"}
+        program = words.get(c.get("program") or "ours", f"a {c.get('program')}")
         text += f' For example, "{statement_of(c)}": published {published(c)}, {quantity(c, c["here"])} with {program} here ({OUTCOMES.get(c.get("outcome"))}).'
     return text
 
@@ -32,14 +29,12 @@ def published_finding(results):
     if not claims:
         return "**Published numbers.** No claim was judged in these runs; `./rungs reproduce` judges them."
     head = f"**Which published claims hold.** {summary(claims)}."
-    return "\n".join(
-        [head, *(line_of_op(op, claims) for op in dict.fromkeys(map(r.op_of, sorted(claims, key=r.op_of))))]
-    )
+    return "\n".join([head, *(line_of_op(op, claims) for op in sorted(set(map(r.op_of, claims))))])
 
 
 def line_of_fastest(results, op):
     found = rivals.standings(results, op)
-    case = standing.headline(results, op, found)
+    case = standing.headline(results, found)
     some = found.get(case)
     best = some and rivals.fastest([row for row in (some.ours, *some.rivals) if row])
     if not best:
@@ -78,13 +73,9 @@ def largest(results, best):
 
 
 def whose(some, best):
-    return (
-        "our"
-        if best is some.ours
-        else "the published"
-        if best in (some.published, some.published_any)
-        else "the library"
-    )
+    if best is some.ours:
+        return "our"
+    return "the published" if best in (some.published, some.published_any) else "the library"
 
 
 def compared_ops(results):
@@ -98,24 +89,17 @@ def fastest_finding(results):
     lines = [line for line in (line_of_fastest(results, op) for op in ops) if line]
     if not lines:
         return "**The fastest variants.** Nothing was timed in these runs."
-    return "\n".join(
-        [f"**The fastest variants and their share of the limit** (cold cache, {select.main_machine(results)}).", *lines]
-    )
+    head = f"**The fastest variants and their share of the limit** (cold cache, {select.main_machine(results)})."
+    return "\n".join([head, *lines])
 
 
 def wrong_line(results, op):
     wrong = standing.wrong_inputs(results, op)
-    vague = sorted(
-        {
-            name
-            for row in results.rows
-            if row["op"] == op and row["verdict"] in ("pass", "skip")
-            for name in r.unjudged(row)
-        }
-    )
+    right = [row for row in results.rows if row["op"] == op and row["verdict"] in ("pass", "skip")]
+    vague = sorted({name for row in right for name in r.unjudged(row)})
     said = [
-        f"`{name}` on {', '.join(sorted(inputs, key=lambda key: -inputs[key])[:4])}{', ...' if len(inputs) > 4 else ''} ({many(sum(inputs.values()), 'row')})"
-        for name, inputs, _ in wrong[:MOST_WRONG]
+        f"`{name}` on {', '.join(sorted(inputs, key=lambda key: -inputs[key])[:4])}{', ...' * (len(inputs) > 4)} ({many(sum(inputs.values()), 'row')})"
+        for name, inputs in wrong[:MOST_WRONG]
     ]
     if len(wrong) > MOST_WRONG:
         said.append(f"{len(wrong) - MOST_WRONG} more")
@@ -125,43 +109,28 @@ def wrong_line(results, op):
 
 
 def wrong_finding(results):
-    ops = sorted({row["op"] for row in results.rows if row["verdict"] in ("pass", "fail", "error")})
-    if not ops:
-        return "**Which variants fail, and on which inputs.** Nothing ran, so nothing was verified."
-    failed = sum(row["verdict"] in ("fail", "error") for row in results.rows)
-    ran = sum(row["verdict"] in ("pass", "fail", "error") for row in results.rows)
-    return "\n".join(
-        [
-            f"**Which variants fail, and on which inputs.** {many(failed, 'row')} of {ran} failed verification or ended in an error; they have no time.",
-            *(wrong_line(results, op) for op in ops),
-        ]
-    )
+    head = "**Which variants fail, and on which inputs.** "
+    ran = [row for row in results.rows if row["verdict"] in ("pass", "fail", "error")]
+    if not ran:
+        return head + "Nothing ran, so nothing was verified."
+    failed = many(sum(row["verdict"] != "pass" for row in ran), "row")
+    head += f"{failed} of {len(ran)} failed verification or ended in an error; they have no time."
+    return "\n".join([head, *(wrong_line(results, op) for op in sorted({row["op"] for row in ran}))])
 
 
 def no_gpu(results):
     """Said first where it is so."""
     if any(r.device_of(row) == "cuda" for row in select.timed_rows(results)):
         return ""
+    head = "**No GPU was used: nothing here is a time of a CUDA kernel.** "
     emulated = [row for row in results.rows if r.is_emulated(row) and row["verdict"] != "skip"]
-    return "**No GPU was used: nothing here is a time of a CUDA kernel.** " + (
-        f"{sum(row['verdict'] == 'pass' for row in emulated)} of {many(len(emulated), 'row')} of CUDA kernels passed in an emulator on the CPU; none is timed."
-        if emulated
-        else "No CUDA kernel ran."
-    )
+    if not emulated:
+        return head + "No CUDA kernel ran."
+    passed = f"{sum(row['verdict'] == 'pass' for row in emulated)} of {many(len(emulated), 'row')}"
+    return head + f"{passed} of CUDA kernels passed in an emulator on the CPU; none is timed."
 
 
 def findings(results):
-    return "\n\n".join(
-        filter(
-            None,
-            [
-                no_gpu(results),
-                "\n".join(
-                    f"{k}. {text}"
-                    for k, text in enumerate(
-                        (published_finding(results), fastest_finding(results), wrong_finding(results)), 1
-                    )
-                ).replace("\n  - ", "\n   - "),
-            ],
-        )
-    )
+    found = enumerate((published_finding(results), fastest_finding(results), wrong_finding(results)), 1)
+    text = "\n".join(f"{k}. {one}" for k, one in found).replace("\n  - ", "\n   - ")
+    return "\n\n".join(filter(None, [no_gpu(results), text]))

@@ -9,7 +9,9 @@ from analysis.format import (
     count,
     describe,
     details,
+    folded,
     percent,
+    pictures_of,
     rate,
     seconds,
     seconds_between,
@@ -17,8 +19,7 @@ from analysis.format import (
     table,
     without_empty,
 )
-from analysis.report import counts
-from analysis.report.markers import pictures_of
+from analysis.report import counts, standing
 
 VERDICT_ORDER = {"pass": 0, "fail": 1, "error": 2, "skip": 3}
 
@@ -36,9 +37,7 @@ def with_interval(row, mode, digits=4):
 
 def baseline_of(results, rows):
     """Of a table, whose rows may come from suites with a baseline each: the one that most of them have."""
-    found = collections.Counter(
-        spec for spec in (results.baseline_spec(row) or row.get("baseline") for row in rows) if spec
-    )
+    found = collections.Counter(filter(None, (results.baseline_spec(row) or row.get("baseline") for row in rows)))
     return min(found, key=lambda spec: (-found[spec], spec), default=None)
 
 
@@ -57,26 +56,18 @@ def speedup_text(results, row, spec):
 
 def error_text(row):
     found = ratio(r.worst_ratio(row))
-    return (
-        f"{found} of `{row['bound']['name']}`"
-        if found != "-" and row.get("bound") and (r.is_declared(row) or row["verdict"] == "fail")
-        else found
-    )
+    named = found != "-" and row.get("bound") and (r.is_declared(row) or row["verdict"] == "fail")
+    return f"{found} of `{row['bound']['name']}`" if named else found
 
 
 def case_table(results, rows):
     lines, baseline = [], baseline_of(results, rows)
-    for row in sorted(
-        rows, key=lambda row: (VERDICT_ORDER.get(row["verdict"], 9), r.median(row) or math.inf, row["spec"])
-    ):
-        if row["verdict"] == "skip":
-            continue
+    ran = [row for row in rows if row["verdict"] != "skip"]
+    for row in sorted(ran, key=lambda row: (VERDICT_ORDER[row["verdict"]], r.median(row) or math.inf, row["spec"])):
         share, size, cold = results.fraction(row), r.work_bytes(row), r.median(row)
-        verdict = r.verdict_words(row) + (
-            f", not timed: {row.get('why_not_timed') or 'reason unknown'}"
-            if row["verdict"] == "pass" and not cold
-            else ""
-        )
+        verdict = r.verdict_words(row)
+        if row["verdict"] == "pass" and not cold:
+            verdict += f", not timed: {row.get('why_not_timed') or 'reason unknown'}"
         lines.append(
             (
                 r.spec_name(row),
@@ -91,28 +82,10 @@ def case_table(results, rows):
             )
         )
     against = f">over {r.name_of(baseline)}" if baseline else ">speed-up"
-    text = table(
-        *without_empty(
-            [
-                "variant",
-                ">cold (95% interval)",
-                ">hot",
-                ">graph",
-                ">GB/s",
-                f">of {r.limit_name(rows[0])}",
-                against,
-                ">error / bound",
-                "verdict",
-            ],
-            lines,
-        )
-    )
+    header = ["variant", ">cold (95% interval)", ">hot", ">graph", ">GB/s", f">of {r.limit_name(rows[0])}", against]
+    text = table(*without_empty([*header, ">error / bound", "verdict"], lines))
     skipped = sorted({r.spec_name(row) for row in rows if row["verdict"] == "skip"})
     return text + (f"\n\nSkipped: {', '.join(skipped)}." if skipped else "")
-
-
-def heading(swept):
-    return " x ".join(swept)
 
 
 def value_words(values):
@@ -129,11 +102,8 @@ def sweep_cell(results, row, mode):
     if not r.median(row, mode):
         return "**fail**" if row["verdict"] == "fail" else "-" if row["verdict"] == "pass" else row["verdict"]
     share = results.fraction(row, mode)
-    return (
-        seconds(r.median(row, mode))
-        + (f", {percent(share, 2)}" if share else "")
-        + (" **(!)**" if share and share > 1 else "")
-    )
+    told = f", {percent(share, 2)}{' **(!)**' * (share > 1)}" if share else ""
+    return seconds(r.median(row, mode)) + told
 
 
 def sweep_table(results, rows, swept, mode="cold"):
@@ -145,19 +115,20 @@ def sweep_table(results, rows, swept, mode="cold"):
         cells[sweep_label(row)][select.value_of(row, swept)] = row
 
     def order(label):
-        return [
-            r.median(cells[label][v], mode) or math.inf if v in cells[label] else math.inf for v in reversed(values)
-        ]
+        some = [cells[label].get(v) for v in reversed(values)]
+        return [row and r.median(row, mode) or math.inf for row in some], label
 
     lines = [
-        [label, *(sweep_cell(results, cells[label].get(v), mode) for v in values)]
-        for label in sorted(cells, key=lambda label: (order(label), label))
+        [label, *(sweep_cell(results, cells[label].get(v), mode) for v in values)] for label in sorted(cells, key=order)
     ]
     short = {"window": "w = "}.get(swept[0], f"{swept[0]} = ") if len(swept) == 1 else ""
-    return table(
-        ["variant", *(f">{short}{value_words(v)}" for v in values)],
-        [line for line in lines if any(cell not in ("-", "skip") for cell in line[1:])],
-    )
+    return told_table([f">{short}{value_words(v)}" for v in values], lines)
+
+
+def told_table(header, lines):
+    """Of variants: those of which something is told."""
+    told = [line for line in lines if any(cell not in ("-", "skip") for cell in line[1:])]
+    return table(["variant", *header], told)
 
 
 def widest_interval(rows, swept, mode="cold"):
@@ -165,43 +136,33 @@ def widest_interval(rows, swept, mode="cold"):
     for row in rows:
         timed = r.timing(row, mode)
         if timed and timed.get("low") and timed.get("high"):
-            found.append(
-                (
-                    max(timed["high"] / timed["median"] - 1, 1 - timed["low"] / timed["median"]),
-                    r.spec_name(row),
-                    select.value_of(row, swept),
-                )
-            )
+            apart = max(timed["high"] / timed["median"] - 1, 1 - timed["low"] / timed["median"])
+            found.append((apart, r.spec_name(row), select.value_of(row, swept)))
     if not found:
         return ""
     found.sort(key=lambda item: item[0])
     widest, spec, value = found[-1]
     return (
         f"95% intervals of these {len(found)} medians: half of them within ±{percent(found[len(found) // 2][0])}, "
-        f"the widest ±{percent(widest)} ({spec}, {heading(swept)} = {value_words(value)})."
+        f"the widest ±{percent(widest)} ({spec}, {' x '.join(swept)} = {value_words(value)})."
     )
 
 
 def sweep_text(results, rows, swept):
     text = sweep_table(results, rows, swept) + "\n\n" + widest_interval(rows, swept)
     if any(r.median(row, "hot") for row in rows):
-        text += "\n\n" + details(
-            "the same, hot",
-            sweep_table(
-                results, [row for row in rows if r.median(row, "hot") or row["verdict"] != "pass"], swept, "hot"
-            ),
-        )
+        hot = [row for row in rows if r.median(row, "hot") or row["verdict"] != "pass"]
+        text += "\n\n" + details("the same, hot", sweep_table(results, hot, swept, "hot"))
     return text
 
 
 def sweeps_part(results, sweeps, swept, shown):
     """A heading, the first table open, the others folded; their cases are shown then."""
     parts = [
-        f"#### Time against {heading(swept)}\n\nMedian of cold calls, and the share of the {r.limit_name(sweeps[0][0], ' peak')}."
+        f"#### Time against {' x '.join(swept)}\n\nMedian of cold calls, and the share of the {r.limit_name(sweeps[0][0], ' peak')}."
     ]
     for k, group in enumerate(sweeps):
-        text = sweep_text(results, group, swept)
-        parts.append(f"**{title(group[0], *swept)}**\n\n{text}" if k == 0 else details(title(group[0], *swept), text))
+        parts.append(folded(title(group[0], *swept), sweep_text(results, group, swept), k > 0))
         shown |= {row["case"] for row in group if r.median(row)}
     return parts
 
@@ -215,21 +176,10 @@ def input_table(results, rows):
     families = sorted({row["input"] for row in rows})
     cells = collections.defaultdict(dict)
     for row in rows:
-        text = (
-            "**fail**"
-            if row["verdict"] == "fail"
-            else seconds(r.median(row))
-            if r.median(row)
-            else "-"
-            if row["verdict"] == "pass"
-            else row["verdict"]
-        )
+        text = {"fail": "**fail**", "pass": seconds(r.median(row))}.get(row["verdict"], row["verdict"])
         cells[sweep_label(row)][row["input"]] = text + (" **(!)**" if (results.fraction(row) or 0) > 1 else "")
     lines = [[label, *(cells[label].get(f, "-") for f in families)] for label in sorted(cells)]
-    return table(
-        ["variant", *(f">{f}" for f in families)],
-        [line for line in lines if any(cell not in ("-", "skip") for cell in line[1:])],
-    )
+    return told_table([f">{f}" for f in families], lines)
 
 
 def ladder_of_op(results, rows, links):
@@ -238,19 +188,12 @@ def ladder_of_op(results, rows, links):
     order = sorted((case for case in cases if case in claimed), key=lambda case: -len(cases[case]))
     shown, parts = set(order), []
     for k, case in enumerate(order):
-        body = f"`{case}`\n\n{case_table(results, cases[case])}"
-        parts.append(f"**{title(cases[case][0])}**\n\n{body}" if k == 0 else details(title(cases[case][0]), body))
+        parts.append(folded(title(cases[case][0]), f"`{case}`\n\n{case_table(results, cases[case])}", k > 0))
     if order:
         parts.insert(0, "#### Cases of published claims")
     parameter, sweeps = select.find_sweeps(rows)
     if sweeps:
-        sweeps.sort(
-            key=lambda group: (
-                "mean" not in str(group[0]["params"].get("agg")),
-                group[0]["dtype"] != "f64",
-                -len(group),
-            )
-        )
+        sweeps.sort(key=lambda group: (not select.is_mean(group[0]), group[0]["dtype"] != "f64", -len(group)))
         sweeps.sort(key=lambda group: -max(r.number(row, "n") or 0 for row in group) if parameter != "n" else 0)
         parts += sweeps_part(results, sweeps, (parameter,), shown)
     shapes = select.find_shapes(rows, shown)
@@ -279,11 +222,8 @@ def ladder(results, pictures, why_none, links):
     parts = []
     for machine in dict.fromkeys(results.machine(row) for row in results.rows):
         for op in sorted({row["op"] for row in results.rows}):
-            rows = [
-                row
-                for row in results.rows
-                if row["op"] == op and results.machine(row) == machine and not r.is_emulated(row)
-            ]
+            here = (row for row in results.rows if row["op"] == op and results.machine(row) == machine)
+            rows = [row for row in here if not r.is_emulated(row)]
             if any(r.median(row) for row in rows):
                 parts.append(f"### {machine}\n\n{ladder_of_op(results, rows, links)}")
     if not parts:
@@ -305,3 +245,60 @@ def ladder(results, pictures, why_none, links):
         how += "\n" + counts.HOW
     drawn = pictures_of(pictures, "ladder_", "sweep_") or why_none
     return "\n\n".join([drawn, how, *parts])
+
+
+# ---- Which values of its tunables make a variant fastest, and by how much: rows of one case and variant whose tunables differ in numbers.
+
+
+HOW_TUNED = (
+    "Rows of one case and variant that differ in tunables; those that are words (`memory=pool`) say what is done, and are not compared. *default*: the values that most rows have, among equals the first of the file. "
+    "*faster*: how much less time the best takes; in bold where the intervals do not overlap, so that another default is worth trying."
+)
+
+
+def is_number(value):
+    return not isinstance(value, str) or value.isdigit() or value == "auto"
+
+
+def tuned(results):
+    """The timed rows of each campaign, case, variant, bound and words of tunables, in the order of the file, where there are several: their specs differ."""
+    found = collections.defaultdict(list)
+    for row in results.rows:
+        if row["verdict"] == "pass" and r.median(row):
+            tunables = sorted((row.get("tunables") or {}).items())
+            words = tuple((key, value) for key, value in tunables if not is_number(value))
+            found[results.campaign(row), row["case"], row["variant"], r.is_declared(row), words].append(row)
+    return [rows for rows in found.values() if len(rows) > 1]
+
+
+def values_of(row, rows):
+    """ "threads=128": the tunables in which the rows differ; the whole spec of an older row, which lacks those."""
+    theirs = [other.get("tunables") or {} for other in rows]
+    mine = (row.get("tunables") or {}).items()
+    differ = (f"{key}={value}" for key, value in mine if any(other.get(key) != value for other in theirs))
+    return " ".join(differ) or r.spec_name(row)
+
+
+def tuned_line(results, rows):
+    usual = max(rows, key=lambda row: results.held[row["spec"]])  # the first of equals
+    best = min(rows, key=lambda row: r.median(row))
+    head = [
+        r.name_of(best),
+        standing.case_words(best),
+        len(rows),
+        values_of(usual, rows),
+        with_interval(usual, "cold", 3),
+    ]
+    if best is usual:
+        return [*head, "the default", "-", "-"]
+    low, high = r.timing(usual, "cold").get("low"), r.timing(best, "cold").get("high")
+    gain = percent(1 - r.median(best) / r.median(usual))
+    gain = f"**{gain}**" if low and high and high < low else gain
+    return [*head, values_of(best, rows), with_interval(best, "cold", 3), gain]
+
+
+def tuning(results):
+    """Nothing where no variant was timed with several values."""
+    lines = [tuned_line(results, rows) for rows in tuned(results)]
+    header = ["variant", "case", ">values", "default", ">its time", "best", ">its time", ">faster"]
+    return f"{HOW_TUNED}\n\n{table(header, lines)}" if lines else ""

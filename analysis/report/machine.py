@@ -1,5 +1,6 @@
 """Sections of the report on the machine, its measured peaks, and how to reproduce the rows."""
 
+import collections
 import shlex
 
 from analysis import rows as r
@@ -8,12 +9,8 @@ from analysis.format import details, many, rate, seconds, significant, size, tab
 
 MOST_RUNS = 6
 MOST_LINES = 12  # of the commands
-WHERE_AND_HOW_LONG = {
-    "--out": 2,
-    "--budget": 2,
-    "--resume": 1,
-    "--verbose": 1,
-}  # options and their words: a run again needs none
+# options and their words: a run again needs none
+WHERE_AND_HOW_LONG = {"--out": 2, "--budget": 2, "--resume": 1, "--verbose": 1}
 
 
 def runs_with_rows(results):
@@ -23,59 +20,50 @@ def runs_with_rows(results):
     return known, sorted((run for run in used if run not in results.environments), key=str)
 
 
-def yes_no(value):
-    return {True: "on", False: "off"}.get(value, "unknown")
-
-
 def known(value, text=str):
     return "unknown" if value is None else text(value)
 
 
+def told(facts):
+    """Each as people read it; what is not known is unknown."""
+    words = collections.defaultdict(lambda: "unknown")
+    for key, value in (facts or {}).items():
+        if value is not None:
+            text = size if "bytes" in key else significant if key == "power_cap_watts" else str
+            words[key] = ("on" if value else "off") if isinstance(value, bool) else text(value)
+    return words
+
+
+GPU = {
+    "GPU": "{name}, compute capability {compute_capability}, {sm_count} SMs, {memory_bytes} memory, {l2_bytes} L2, {shared_bytes_per_block} shared memory per block",
+    "driver, runtime": "{driver}, CUDA {runtime}",
+    "clocks, power": "SM up to {clocks_sm_max} MHz, memory up to {clocks_memory_max} MHz, cap {power_cap_watts} W, ECC {ecc}, MIG {mig}",
+}
+CPU = "{model}, {cores} cores, {threads} threads, {llc_bytes} last-level cache, {memory_bytes} memory"
+
+
 def card(results, e):
-    gpu, cpu, build, python = (e.get(k) or {} for k in ("gpu", "cpu", "build", "python"))
-    lines = []
-    if gpu:
-        lines += [
-            (
-                "GPU",
-                f"{known(gpu.get('name'))}, compute capability {known(gpu.get('compute_capability'))}, {known(gpu.get('sm_count'))} SMs, "
-                f"{known(gpu.get('memory_bytes'), size)} memory, {known(gpu.get('l2_bytes'), size)} L2, {known(gpu.get('shared_bytes_per_block'), size)} shared memory per block",
-            ),
-            ("driver, runtime", f"{known(gpu.get('driver'))}, CUDA {known(gpu.get('runtime'))}"),
-            (
-                "clocks, power",
-                f"SM up to {known(gpu.get('clocks_sm_max'))} MHz, memory up to {known(gpu.get('clocks_memory_max'))} MHz, cap {known(gpu.get('power_cap_watts'), significant)} W, "
-                f"ECC {yes_no(gpu.get('ecc'))}, MIG {yes_no(gpu.get('mig'))}",
-            ),
-        ]
-    else:
-        lines.append(("GPU", f"none: {e.get('gpu_reason') or 'reason unknown'}"))
-    lines += [
-        (
-            "CPU",
-            f"{known(cpu.get('model'))}, {known(cpu.get('cores'))} cores, {known(cpu.get('threads'))} threads, {known(cpu.get('llc_bytes'), size)} last-level cache, "
-            f"{known(cpu.get('memory_bytes'), size)} memory",
-        ),
-        ("system", known(e.get("os")) + (f", in a container ({e['container']})" if e.get("container") else "")),
-    ]
+    gpu, build, python = (e.get(k) or {} for k in ("gpu", "build", "python"))
+    lines = [(name, text.format_map(told(gpu))) for name, text in GPU.items()]
+    if not gpu:
+        lines = [("GPU", f"none: {e.get('gpu_reason') or 'reason unknown'}")]
+    lines.append(("CPU", CPU.format_map(told(e.get("cpu")))))
+    lines.append(
+        ("system", known(e.get("os")) + (f", in a container ({e['container']})" if e.get("container") else ""))
+    )
     dirty = {True: ", with uncommitted changes", False: "", None: ", uncommitted changes unknown"}[e.get("dirty")]
     lines.append(("date, commit", f"{known(e.get('date'))}, {known(e.get('commit'))}{dirty}"))
-    built = [("build", f"{known(build.get('type'))}: {known(build.get('compiler'))}, `{known(build.get('flags'))}`")]
+    built = [("build", "{type}: {compiler}, `{flags}`".format_map(told(build)))]
     if build.get("cuda_compiler"):
-        built.append(
-            (
-                "CUDA build",
-                f"{build['cuda_compiler']}, `{known(build.get('cuda_flags'))}`, architecture {known(build.get('cuda_architectures'))}",
-            )
-        )
+        text = "{cuda_compiler}, `{cuda_flags}`, architecture {cuda_architectures}"
+        built.append(("CUDA build", text.format_map(told(build))))
     if python:
         packages = ", ".join(f"{k} {v}" for k, v in sorted((python.get("packages") or {}).items()))
         built.append(("Python", f"{known(python.get('version'))}" + (f"; {packages}" if packages else "")))
     if e.get("variables"):
         built.append(("variables", ", ".join(f"`{k}={v}`" for k, v in sorted(e["variables"].items()))))
-    return table(["", r.machine_name(e)], lines), details(
-        "compilers, flags, packages, variables", table(["", ""], built)
-    )
+    rest = details("compilers, flags, packages, variables", table(["", ""], built))
+    return table(["", r.machine_name(e)], lines), rest
 
 
 def unit(c):
@@ -87,43 +75,32 @@ def ceilings(results, run, full):
     if not by_device:
         return "No peaks were measured in this run, so shares of the limit are unknown."
     names = list(dict.fromkeys(name for found in by_device.values() for name in found))
+    peaks = [[found.get(name) for found in by_device.values()] for name in names]
     short = [
-        (
-            name.replace("_", " "),
-            *(unit(found[name])(found[name]["value"]) if name in found else "-" for found in by_device.values()),
-        )
-        for name in names
+        [name.replace("_", " "), *(unit(c)(c["value"]) if c else "-" for c in some)] for name, some in zip(names, peaks)
     ]
-    long = [
-        (
-            device,
-            name.replace("_", " "),
-            f"{unit(c)(c['low'])} to {unit(c)(c['high'])}" if c.get("low") and c.get("high") else "-",
-            known(c.get("method")),
-        )
-        for device, found in by_device.items()
-        for name, c in found.items()
+    long = []
+    for device, name, c in ((device, name, c) for device, found in by_device.items() for name, c in found.items()):
+        quartiles = f"{unit(c)(c['low'])} to {unit(c)(c['high'])}" if c.get("low") and c.get("high") else "-"
+        long.append((device, name.replace("_", " "), quartiles, known(c.get("method"))))
+    header = ["peak", *(f">{ {'cuda': 'GPU', 'cpu': 'CPU'}.get(d, d) }" for d in by_device)]
+    parts = [
+        "Peaks measured on the same machine in the same run (*empty launch*: included in every cold sample).",
+        table(header, short),
     ]
-    return (
-        "Peaks measured on the same machine in the same run (*empty launch*: included in every cold sample).\n\n"
-        + table(["peak", *(f">{ {'cuda': 'GPU', 'cpu': 'CPU'}.get(d, d) }" for d in by_device)], short)
-        + (
-            "\n\n"
-            + details(
-                "quartiles and methods of the measured peaks", table(["device", "peak", ">quartiles", "how"], long)
-            )
-            if full
-            else ""
-        )
-    )
+    if full:
+        text = table(["device", "peak", ">quartiles", "how"], long)
+        parts.append(details("quartiles and methods of the measured peaks", text))
+    return "\n\n".join(parts)
 
 
 def runs_text(results, runs):
     """A short table, or how many there are: then the rows are no campaign of one commit."""
     commits = list(dict.fromkeys(commit_of(e) for e in runs))
     if len(runs) > MOST_RUNS:
+        names = ", ".join(f"`{c}`" for c in commits[:MOST_RUNS]) + ", ..." * (len(commits) > MOST_RUNS)
         return (
-            f"The rows come from {len(runs)} runs of {many(len(commits), 'commit')} ({', '.join(f'`{c}`' for c in commits[:MOST_RUNS])}{', ...' if len(commits) > MOST_RUNS else ''}); above: the latest of those that measured most peaks. "
+            f"The rows come from {len(runs)} runs of {many(len(commits), 'commit')} ({names}); above: the latest of those that measured most peaks. "
             "Each row names its run, and is compared with the peaks of its own run."
         )
     lines = [
@@ -191,24 +168,16 @@ def commands(runs):
         cases.update(dict.fromkeys(name for name in names if "=" in name))
         if wanted or not names:
             scenarios.setdefault((verb, options), {}).update(dict.fromkeys(wanted))
-    lines = [
-        " ".join(["./rungs", *map(shlex.quote, [*verb, *names, *options])])
-        for (verb, options), names in scenarios.items()
-    ]
+    lines = [shlex.join(["./rungs", *verb, *names, *options]) for (verb, options), names in scenarios.items()]
     return lines + ([f"# and {many(len(cases), 'single case')}, which the rows name"] if cases else [])
 
 
 def reproduce(results):
     """The commands that made the rows, by commit, and one that measures a single row again."""
     known_runs, _ = runs_with_rows(results)
-    by_commit = {}
-    for e in known_runs:
-        by_commit.setdefault(e.get("commit"), []).append(e)
-    lines = [
-        line
-        for commit, runs in by_commit.items()
-        for line in [*([f"git checkout {commit}"] if commit else []), *commands(runs)]
-    ]
+    lines = []
+    for commit, runs in r.grouped(known_runs, lambda e: e.get("commit")).items():
+        lines += [*([f"git checkout {commit}"] if commit else []), *commands(runs)]
     parts = ["```sh\n" + "\n".join(lines if 0 < len(lines) <= MOST_LINES else ["./rungs reproduce --full"]) + "\n```"]
     timed = select.timed_rows(results)
     if timed:

@@ -12,7 +12,6 @@ Queries:
 What no row tells is "not measured".
 """
 
-import collections
 import re
 
 from analysis import joined
@@ -54,10 +53,8 @@ def is_number(text):
 
 def case_of(results, words, variants=()):
     """Of the timed cases that fit, the one with most rows in which all these variants were timed."""
-    found = collections.defaultdict(list)
-    for row in results.rows:
-        if r.median(row) and matches(row, words):
-            found[row["case"]].append(row)
+    fits = (row for row in results.rows if r.median(row) and matches(row, words))
+    found = r.grouped(fits, lambda row: row["case"])
     fitting = [case for case, rows in found.items() if all(row_of(rows, name) for name in variants)]
     case = max(fitting, key=lambda case: (len(found[case]), case), default=None)
     return case, found.get(case, [])

@@ -1,12 +1,12 @@
-"""REPORT.md: three findings, the claims, each op on half a page, what could not be tested, machine and command. At most MOST_LINES lines and MOST_BYTES bytes."""
+"""REPORT.md: three findings, the claims, each op on half a page, what could not be tested, machine and command, at most MOST_LINES lines and MOST_BYTES bytes;
+and the page of one op: claims with their sources, every case and sweep, accuracy, failures, first calls."""
 
 from analysis import rows as r
 from analysis import select
 from analysis.claim_text import is_shown
-from analysis.format import many, table
-from analysis.report import claims, findings, machine, rivals, standing, untested
+from analysis.format import many, pictures_of, table
+from analysis.report import checks, claims, findings, ladder, machine, rivals, standing
 from analysis.report.claims import cross_table, numbered
-from analysis.report.markers import pictures_of
 
 FIRST_LINE = "<!-- Written by `rungs report`. Do not edit: the next report overwrites it. -->"
 MOST_LINES, MOST_BYTES, MOST_FIGURES = 400, 40_000, 8
@@ -37,11 +37,9 @@ def ops_of(results):
 def shown_pictures(pictures, ops):
     """The figure of claims and one ladder an op, as far as they may be."""
     names = ["claims.", *(f"ladder_{op}." for op in ops)]
-    found = [
-        next(((link, text) for link, text in pictures if link.rsplit("/", 1)[-1].startswith(name)), None)
-        for name in names
-    ]
-    return [picture for picture in found if picture][:MOST_FIGURES]
+    files = [(link.rsplit("/", 1)[-1], (link, text)) for link, text in pictures]
+    found = (next((picture for file, picture in files if file.startswith(name)), None) for name in names)
+    return list(filter(None, found))[:MOST_FIGURES]
 
 
 def shown_claims(pairs, most, others):
@@ -56,8 +54,7 @@ def shown_claims(pairs, most, others):
 def op_part(results, op, pictures, link, sizes):
     _, most_cases, most_sizes, *_ = sizes
     found = rivals.standings(results, op)
-    parts = [f"### {op}"]
-    parts.append(pictures_of(pictures, f"ladder_{op}."))
+    parts = [f"### {op}", pictures_of(pictures, f"ladder_{op}.")]
     if not found:
         rows = [row for row in results.rows if row["op"] == op]
         parts.append(
@@ -65,11 +62,11 @@ def op_part(results, op, pictures, link, sizes):
         )
         return parts
     parts.append(standing.case_table(results, found, most_cases))
-    groups, _ = standing.sweep_groups(found)
+    groups = standing.sweep_groups(found)
     if groups:
         swept, cases = groups[0]
         parts.append(
-            f"Our best against every library, and every published program in Python ({standing.case_words_without(found[cases[0]].row, swept)}): how many times faster ours is.\n\n"
+            f"Our best against every library, and every published program in Python ({standing.case_words(found[cases[0]].row, *swept)}): how many times faster ours is.\n\n"
             + standing.peer_table(found, swept, cases, most_sizes)
         )
     parts.append(
@@ -83,18 +80,15 @@ def op_part(results, op, pictures, link, sizes):
 def coverage(results):
     """op -> what its rows came to, as a table."""
     lines = []
-    for op in sorted({row["op"] for row in results.rows}):
-        rows = [row for row in results.rows if row["op"] == op]
+    for op, rows in sorted(r.grouped(results.rows, lambda row: row["op"]).items()):
         verdicts = [row["verdict"] for row in rows]
-        lines.append(
-            [
-                op,
-                len(rows),
-                *(verdicts.count(v) or "-" for v in ("pass", "fail", "error", "skip")),
-                sum(bool(r.unjudged(row)) for row in rows if row["verdict"] == "pass") or "-",
-                sum(bool(r.median(row)) for row in rows) or "-",
-            ]
-        )
+        vague = sum(bool(r.unjudged(row)) for row in rows if row["verdict"] == "pass")
+        counts = [
+            *map(verdicts.count, ("pass", "fail", "error", "skip")),
+            vague,
+            sum(bool(r.median(row)) for row in rows),
+        ]
+        lines.append([op, len(rows), *(count or "-" for count in counts)])
     return table(["op", ">rows", ">pass", ">fail", ">error", ">skip", ">not judgeable in part", ">timed"], lines)
 
 
@@ -116,18 +110,12 @@ def written(results, pictures, links, why_none, sizes):
             cross_table(results.claims),
             pictures_of(shown, "claims."),
             claims.claims_table(listed, sizes[0]),
-            "Source with URL and section, hardware, method and band of each claim: on the pages of the ops."
-            + (
-                f" {len(pairs) - len(listed)} more tests are there, too."
-                if sizes[3] and len(listed) < len(pairs)
-                else ""
-            )
-            + (
-                f" So are {unlisted} numbers of other hardware, which are shown beside ours and not judged."
-                if unlisted and not sizes[4]
-                else ""
-            ),
+            "Source with URL and section, hardware, method and band of each claim: on the pages of the ops.",
         ]
+        if sizes[3] and len(listed) < len(pairs):
+            parts[-1] += f" {len(pairs) - len(listed)} more tests are there, too."
+        if unlisted and not sizes[4]:
+            parts[-1] += f" So are {unlisted} numbers of other hardware, which are shown beside ours and not judged."
     else:
         parts.append("No published claim was judged in these runs: `./rungs reproduce` judges them.")
     parts += [
@@ -141,7 +129,7 @@ def written(results, pictures, links, why_none, sizes):
         parts += op_part(results, op, shown, links[op], sizes)
     parts += [
         "## What could not be tested",
-        untested.untested(results, pairs),
+        checks.untested(results, pairs),
         "## Rows",
         coverage(results),
         "## Machine",
@@ -163,3 +151,63 @@ def page(results, pictures, links, why_none):
         if fits(text):
             break
     return text
+
+
+def only(results, op):
+    """The same results as if there were this op only."""
+
+    def mine(rows):
+        return [row for row in rows if row["op"] == op]
+
+    return r.Results(
+        results.environments,
+        results.ceilings,
+        mine(results.rows),
+        [c for c in results.claims if r.op_of(c) == op],
+        [],
+        {key: mine(rows) for key, rows in results.campaigns.items()},
+    )
+
+
+def fastest_part(results, op):
+    found = rivals.standings(results, op)
+    if not found:
+        return "Nothing was timed."
+    parts = [standing.behind_text(found, most=1000) + standing.cpu_text(found), standing.case_table(results, found)]
+    for swept, cases in standing.sweep_groups(found):
+        parts.append(
+            f"**Libraries and published programs in Python, {standing.case_words(found[cases[0]].row, *swept)}**: how many times faster our best variant is\n\n"
+            + standing.peer_table(found, swept, cases)
+        )
+    return "\n\n".join(parts)
+
+
+def op_page(results, op, pictures, links, why_none):
+    some, pairs = only(results, op), [(k, c) for k, c in claims.numbered(results) if r.op_of(c) == op]
+    mine = [(link, text) for link, text in pictures if f"_{op}" in link.rsplit("/", 1)[-1]]
+    tunables = ladder.tuning(some)
+    parts = [
+        FIRST_LINE,
+        f"# {op}: results",
+        f"[Report]({links['report']}), [how it is measured]({links['method']}), {many(len(some.rows), 'row')}.",
+        "## Published claims",
+        claims.of_op(pairs, mine),
+        "## Who is fastest where",
+        fastest_part(results, op),
+        "## Ladder and sweeps",
+        ladder.ladder(some, mine, why_none, links),
+        tunables and f"## Tunables\n\n{tunables}",
+        "## Accuracy",
+        checks.accuracy(some, mine),
+        "## Failed verification",
+        checks.failed(some),
+        "## Skipped",
+        checks.skipped(some),
+        "## Emulated",
+        checks.emulated(some),
+        "## First call and preparation",
+        checks.startup(some),
+        "## Machine",
+        machine.machine(some, full=True),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"

@@ -24,9 +24,7 @@ class Standing:
     library_any: dict | None
     ours: dict | None
     programs: set  # published variants
-    others: list = dataclasses.field(
-        default_factory=list
-    )  # of the same case in every campaign, the latest first; this one, too
+    others: tuple = ()  # of the same case in every campaign, the latest first; this one, too
     later: dict | None = None  # our fastest of a later campaign, which has no rival beside it
 
     @property
@@ -35,11 +33,7 @@ class Standing:
 
     @property
     def rivals(self):
-        return list(
-            {
-                id(row): row for row in (self.published_any, self.published, self.library_any, self.library) if row
-            }.values()
-        )
+        return self.theirs("published") + self.theirs("library")
 
     def theirs(self, kind):
         """(fastest of all, fastest within the op's own tolerance, if that is another): of "published" or "library"."""
@@ -59,50 +53,32 @@ def fastest(rows):
 def standing_of(rows, published):
     strict = [row for row in rows if not r.is_declared(row)]
 
-    def best(some, kind):
-        return fastest([row for row in some if kind(row)])
+    def kind(row):
+        return "published" if row["variant"] in published else "library" if is_library(row) else "ours"
 
-    def is_published(row):
-        return row["variant"] in published
+    def best(some, wanted):
+        return fastest([row for row in some if kind(row) == wanted])
 
-    def is_other(row):
-        return is_library(row) and not is_published(row)
-
-    return Standing(
-        rows,
-        best(strict, is_published),
-        best(rows, is_published),
-        best(strict, is_other),
-        best(rows, is_other),
-        best(strict, lambda row: not is_library(row) and not is_published(row)),
-        published,
-    )
+    of_rivals = [best(some, wanted) for wanted in ("published", "library") for some in (strict, rows)]
+    return Standing(rows, *of_rivals, best(strict, "ours"), published)
 
 
 def standings(results, op):
     """case -> Standing on the main machine, in the campaign that compares most, of those alike the latest."""
-    published, machine, found = (
-        published_programs(results.claims),
-        select.main_machine(results),
-        collections.defaultdict(list),
-    )
+    published, machine = published_programs(results.claims), select.main_machine(results)
+    found = collections.defaultdict(list)
     for rows in reversed(list(results.campaigns.values())):
-        cases = collections.defaultdict(list)
-        for row in rows:
-            if row["op"] == op and results.machine(row) == machine and r.median(row, MODE) and not r.is_emulated(row):
-                cases[row["case"]].append(row)
-        for case, some in cases.items():
+        here = (row for row in rows if row["op"] == op and results.machine(row) == machine and not r.is_emulated(row))
+        for case, some in r.grouped((row for row in here if r.median(row, MODE)), lambda row: row["case"]).items():
             found[case].append(standing_of(some, published))
     return {case: chosen_standing(some) for case, some in found.items()}
 
 
 def latest(results, op):
     """case -> Standing of the latest rows, whatever their campaigns: for times, never for ratios."""
-    published, cases = published_programs(results.claims), collections.defaultdict(list)
-    for row in select.rows_of(results, op):
-        if not r.is_emulated(row):
-            cases[row["case"]].append(row)
-    return {case: standing_of(some, published) for case, some in cases.items()}
+    published = published_programs(results.claims)
+    rows = (row for row in select.rows_of(results, op) if not r.is_emulated(row))
+    return {case: standing_of(some, published) for case, some in r.grouped(rows, lambda row: row["case"]).items()}
 
 
 def chosen_standing(campaigns):
@@ -144,29 +120,16 @@ def times_faster(theirs, mine):
         return None
     a, b = r.timing(theirs, MODE), r.timing(mine, MODE)
     known = all(t.get(end) for t in (a, b) for end in ("low", "high"))
-    return Ratio(
-        theirs,
-        mine,
-        a["median"] / b["median"],
-        a["low"] / b["high"] if known else None,
-        a["high"] / b["low"] if known else None,
-    )
+    low, high = (a["low"] / b["high"], a["high"] / b["low"]) if known else (None, None)
+    return Ratio(theirs, mine, a["median"] / b["median"], low, high)
 
 
 def pairs_of(some, published=True):
     """library -> its fastest row and our fastest, of the latest campaign that has both. published: also published programs in Python."""
     found = {}
     for other in some.others:
-        for name in (
-            {
-                r.name_of(row)
-                for row in other.rows
-                if is_library(row) and (published or row["variant"] not in some.programs)
-            }
-            if other.ours
-            else ()
-        ):
-            found.setdefault(
-                name, times_faster(fastest([row for row in other.rows if r.name_of(row) == name]), other.ours)
-            )
+        theirs = [row for row in other.rows if published or row["variant"] not in some.programs]
+        for name in {r.name_of(row) for row in theirs if is_library(row)} if other.ours else ():
+            best = fastest([row for row in other.rows if r.name_of(row) == name])
+            found.setdefault(name, times_faster(best, other.ours))
     return found

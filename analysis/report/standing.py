@@ -4,8 +4,8 @@ import collections
 
 from analysis import rows as r
 from analysis import select
-from analysis.format import count, describe, many, percent, seconds, significant, table, without_empty
-from analysis.report.rivals import MODE, fastest, is_library, pairs_of, standings, times_faster
+from analysis.format import count, describe, percent, seconds, significant, table, without_empty
+from analysis.report.rivals import MODE, fastest, is_library, pairs_of, times_faster
 
 MOST_BEHIND = 6
 SIZES, SIZE_STEP = ("batch", "n", "rows", "cols"), 4  # sizes within that factor of one another make no second line
@@ -15,19 +15,15 @@ def claimed_cases(results):
     return {c.get(key) for c in results.claims for key in ("case", "baseline_case")}
 
 
-def headline(results, op, found=None):
+def headline(results, found):
     """The case that a page shows first: of those that claims are about the one with most variants on most data, else of all."""
-    found = standings(results, op) if found is None else found
     claimed = claimed_cases(results)
 
     def rank(case):
         some = found[case]
-        comparable = (some.ours is not None) + bool(some.rivals)
-        return (
-            comparable,
-            len({row["variant"] for row in some.rows}) * select.weight(some.row) * (1.5 if case in claimed else 1),
-            case,
-        )
+        variants = len({row["variant"] for row in some.rows})
+        weight = variants * select.weight(some.row) * (1.5 if case in claimed else 1)
+        return (some.ours is not None) + bool(some.rivals), weight, case
 
     return max(found, key=rank, default=None)
 
@@ -39,36 +35,17 @@ def worst_input(results, row):
     ]
     wrong = collections.Counter(other["input"] for other in mine if other["verdict"] in ("fail", "error"))
     if wrong:
-        return (
-            "**fails** on "
-            + ", ".join(
-                f"{name} ({count})" for name, count in sorted(wrong.items(), key=lambda item: (-item[1], item[0]))[:3]
-            )
-            + (", ..." if len(wrong) > 3 else "")
-        )
-    known = [
-        (r.worst_ratio(other), other["input"])
-        for other in mine
-        if other["verdict"] == "pass" and r.worst_ratio(other) is not None
-    ]
+        most = sorted(wrong.items(), key=lambda item: (-item[1], item[0]))[:3]
+        return "**fails** on " + ", ".join(f"{name} ({count})" for name, count in most) + ", ..." * (len(wrong) > 3)
+    passed = [(r.worst_ratio(other), other["input"]) for other in mine if other["verdict"] == "pass"]
+    worst, name = max((pair for pair in passed if pair[0] is not None), default=(None, ""))
     vague = sorted({name for other in mine for name in r.unjudged(other)})
-    text = (
-        f"{max(known)[1]}: {significant(max(known)[0], 2)} of the tolerance"
-        if known and max(known)[0] > 0
-        else "exact on all"
-        if known
-        else "-"
-    )
+    text = f"{name}: {significant(worst, 2)} of the tolerance" if worst else "-" if worst is None else "exact on all"
     return text + (f" (not judgeable: {', '.join(vague)})" if vague else "")
 
 
-def case_words(row):
-    """ "mean, n = 1e8, window = 3000, f64, ramp": without the op, which the page is about."""
-    return f"{describe(row)}, {row['input']}".removeprefix(row["op"]).lstrip(" ,")
-
-
-def case_words_without(row, swept):
-    """The same without the parameters that are swept."""
+def case_words(row, *swept):
+    """ "mean, n = 1e8, window = 3000, f64, ramp": without the op, which the page is about, and without the parameters that are swept."""
     return f"{describe(row, *swept)}, {row['input']}".removeprefix(row["op"]).lstrip(" ,")
 
 
@@ -77,9 +54,8 @@ def bound_words(row):
 
 
 def cell(*rows):
-    return (
-        "; ".join(f"`{r.name_of(row)}`{bound_words(row)} {seconds(r.median(row, MODE))}" for row in rows if row) or "-"
-    )
+    words = (f"`{r.name_of(row)}`{bound_words(row)} {seconds(r.median(row, MODE))}" for row in rows if row)
+    return "; ".join(words) or "-"
 
 
 def our_cell(some):
@@ -93,14 +69,13 @@ def over(mine, *theirs):
 def shown_first(results, found):
     """Cases in the order of a page: those with most to compare, of them those with most variants on most data; one of a claim counts half as much again."""
     claimed = claimed_cases(results)
-    return sorted(
-        found,
-        key=lambda case: (
-            -len(found[case].rivals) - (found[case].ours is not None),
-            -len(found[case].rows) * select.weight(found[case].row) * (1.5 if case in claimed else 1),
-            case,
-        ),
-    )
+
+    def place(case):
+        some = found[case]
+        weight = len(some.rows) * select.weight(some.row) * (1.5 if case in claimed else 1)
+        return -len(some.rivals) - (some.ours is not None), -weight, case
+
+    return sorted((case for case, some in found.items() if some.ours or some.rivals), key=place)
 
 
 def tells_nothing_new(row, before):
@@ -112,39 +87,27 @@ def tells_nothing_new(row, before):
         return {name: value for name, value in params.items() if name not in sizes}, sizes, case.get("dtype")
 
     words, sizes, dtype = shape(row)
-    alike = [
-        there
-        for same, there, other in map(shape, before)
-        if (same, other, there.keys()) == (words, dtype, sizes.keys())
-    ]
-    return any(
-        all(max(sizes[name], there[name]) < SIZE_STEP * min(sizes[name], there[name]) for name in sizes)
-        for there in alike
-    )
+
+    def is_near(there):
+        return all(max(sizes[name], there[name]) < SIZE_STEP * min(sizes[name], there[name]) for name in sizes)
+
+    shapes = map(shape, before)
+    return any((w, d, there.keys()) == (words, dtype, sizes.keys()) and is_near(there) for w, there, d in shapes)
 
 
 def chosen(results, found, most):
     """The cases of a short table: none that says what one before it says."""
     cases = []
     for case in shown_first(results, found):
-        if (
-            len(cases) < most
-            and (found[case].ours or found[case].rivals)
-            and not tells_nothing_new(found[case].row, [found[other].row for other in cases])
-        ):
+        if len(cases) < most and not tells_nothing_new(found[case].row, [found[other].row for other in cases]):
             cases.append(case)
     return cases
 
 
 def case_table(results, found, most=None):
     """Cases x (published best, library best, ours, share of the limit, worst input); of rivals the fastest, and the fastest within the op's own tolerance. most: that many, as unlike as can be; None: all."""
-    order = (
-        chosen(results, found, most)
-        if most
-        else [case for case in shown_first(results, found) if found[case].ours or found[case].rivals]
-    )
     lines = []
-    for case in order:
+    for case in chosen(results, found, most) if most else shown_first(results, found):
         some = found[case]
         share = results.fraction(some.ours, MODE) if some.ours else None
         published, libraries = some.theirs("published"), some.theirs("library")
@@ -160,54 +123,33 @@ def case_table(results, found, most=None):
                 worst_input(results, some.ours) if some.ours else "-",
             ]
         )
-    header = [
-        "case",
-        "published best",
-        "library best",
-        "ours best",
-        ">over published",
-        ">over library",
-        ">of the limit",
-        "worst input of ours",
-    ]
-    return table(*without_empty(header, lines)) if lines else ""
+    header = (
+        "case|published best|library best|ours best|>over published|>over library|>of the limit|worst input of ours"
+    )
+    return table(*without_empty(header.split("|"), lines)) if lines else ""
 
 
 def sweep_groups(found):
     """(parameters, cases in order): cases that differ in a size or two only, where a library was timed; those that compare most come first."""
     with_library = [some.row for some in found.values() if pairs_of(some)]
-    groups, seen = [], set()
-    names = sorted(
-        {name for row in with_library for name, value in row["params"].items() if isinstance(value, (int, float))}
-    )
-    candidates = (
-        [(name,) for name in names]
-        + ([select.SHAPE] if set(select.SHAPE) <= set(names) else [])
-        + ([("rows", "cols")] if {"rows", "cols"} <= set(names) else [])
-    )
-    for swept in candidates:
+    groups, seen, chosen = [], set(), []
+    names = {name for row in with_library for name, value in row["params"].items() if isinstance(value, (int, float))}
+    shapes = [swept for swept in (select.SHAPE, ("rows", "cols")) if set(swept) <= names]
+    for swept in [*((name,) for name in sorted(names)), *shapes]:
         for rows in select.groups([row for row in with_library if select.value_of(row, swept)], *swept).values():
             if len(rows) >= 2:
-                groups.append(
-                    (
-                        swept,
-                        sorted((row["case"] for row in rows), key=lambda case: select.value_of(found[case].row, swept)),
-                    )
-                )
-    groups.sort(
-        key=lambda group: (
-            -sum(len(peers_of(found, [case])) for case in group[1]),
-            -sum(select.weight(found[case].row) for case in group[1]),
-            len(group[0]),
-        )
-    )
-    chosen = []
-    for swept, cases in groups:
+                rows = sorted(rows, key=lambda row: select.value_of(row, swept))
+                groups.append((swept, [row["case"] for row in rows]))
+
+    def place(group):
+        libraries = sum(len(peers_of(found, [case])) for case in group[1])
+        return -libraries, -sum(select.weight(found[case].row) for case in group[1]), len(group[0])
+
+    for swept, cases in sorted(groups, key=place):
         if not set(cases) <= seen:
             chosen.append((swept, cases))
             seen |= set(cases)
-    alone = [row["case"] for row in with_library if row["case"] not in seen]
-    return chosen, alone
+    return chosen
 
 
 def fullest(found, cases, most):
@@ -230,28 +172,16 @@ def value_words(row, swept):
 def peer_table(found, swept, cases, most=None):
     """Libraries x sizes: how many times faster our best variant of the same campaign is there."""
     cases = fullest(found, cases, most)
-    header = [
-        "library",
-        *(
-            f">{' x '.join(swept)} = {value_words(found[case].row, swept)}"
-            if k == 0
-            else f">{value_words(found[case].row, swept)}"
-            for k, case in enumerate(cases)
-        ),
-    ]
-    return table(
-        header,
-        [[name, *(str(pairs_of(found[case]).get(name, "-")) for case in cases)] for name in peers_of(found, cases)],
-    )
+    values = [value_words(found[case].row, swept) for case in cases]
+    header = ["library", f">{' x '.join(swept)} = {values[0]}", *(f">{value}" for value in values[1:])]
+    pairs = [pairs_of(found[case]) for case in cases]
+    return table(header, [[name, *(str(some.get(name, "-")) for some in pairs)] for name in peers_of(found, cases)])
 
 
 def against_libraries(found):
     """[(case, Ratio)]: ours beside the library that comes closest to it, or is ahead of it, whatever its tolerance."""
-    return [
-        (case, min(pairs.values(), key=lambda ratio: ratio.value))
-        for case, pairs in ((case, pairs_of(some, published=False)) for case, some in found.items())
-        if pairs
-    ]
+    pairs = {case: pairs_of(some, published=False) for case, some in found.items()}
+    return [(case, min(some.values(), key=lambda ratio: ratio.value)) for case, some in pairs.items() if some]
 
 
 def against_cpu_libraries(found):
@@ -270,47 +200,32 @@ def against_cpu_libraries(found):
     return lines
 
 
-def lost_to(ratio):
-    return f"{case_words(ratio.mine)} (`{r.name_of(ratio.theirs)}`{bound_words(ratio.theirs)}, {times_faster(ratio.mine, ratio.theirs)} faster than `{r.name_of(ratio.mine)}`)".replace(
-        "*", ""
-    )
+def beside_rival(ratio, is_lost):
+    by = f"{times_faster(ratio.mine, ratio.theirs)} faster than `{r.name_of(ratio.mine)}`" if is_lost else str(ratio)
+    return f"{case_words(ratio.mine)} (`{r.name_of(ratio.theirs)}`{bound_words(ratio.theirs)}, {by})".replace("*", "")
 
 
-def level_with(ratio):
-    return f"{case_words(ratio.mine)} (`{r.name_of(ratio.theirs)}`{bound_words(ratio.theirs)}, {ratio})".replace(
-        "*", ""
-    )
-
-
-def some_of(lines, most):
-    return "; ".join(lines[:most]) + (f"; and {len(lines) - most} more" if len(lines) > most else "")
+def some_of(ratios, most, is_lost=False):
+    more = f"; and {len(ratios) - most} more" if len(ratios) > most else ""
+    return "; ".join(beside_rival(ratio, is_lost) for ratio in ratios[:most]) + more
 
 
 def standing_text(ratios, what, most):
     """One or more sentences: in how many cases ours is ahead, where the intervals overlap, and where it is behind."""
     ordered = sorted(ratios, key=lambda item: (item[1].value, item[0]))
     ahead, level, lost = ([ratio for _, ratio in ordered if ratio.side == side] for side in (1, 0, -1))
-    where = (
-        f"{len(ahead)} of {len(ratios)} cases"
-        if len(ahead) < len(ratios)
-        else f"all {len(ratios)} cases"
-        if len(ratios) > 1
-        else "the case"
-    )
-    between = (
-        " to ".join(f"{significant(value)}x" for value in dict.fromkeys((ahead[0].value, ahead[-1].value)))
-        if ahead
-        else ""
-    )
+    where = f"{len(ahead)} of {len(ratios)} cases" if level or lost else f"all {len(ratios)} cases"
     text = (
-        f"ours is the fastest in {where} that a {what} was timed in"
-        + (f", by {between}, intervals apart" if ahead else "")
-        + "."
+        f"ours is the fastest in {where if len(ratios) > 1 or level or lost else 'the case'} that a {what} was timed in"
     )
+    if ahead:
+        ends = dict.fromkeys((ahead[0].value, ahead[-1].value))
+        text += f", by {' to '.join(f'{significant(value)}x' for value in ends)}, intervals apart"
+    text += "."
     if level:
-        text += f" *Not told apart*, intervals overlapping, at {some_of(list(map(level_with, level)), most)}."
+        text += f" *Not told apart*, intervals overlapping, at {some_of(level, most)}."
     if lost:
-        text += f" **Behind** at {some_of(list(map(lost_to, lost)), most)}."
+        text += f" **Behind** at {some_of(lost, most, is_lost=True)}."
     return text
 
 
@@ -327,14 +242,9 @@ def behind_text(found, most=MOST_BEHIND):
 
 
 def wrong_inputs(results, op):
-    """[(variant, Counter of inputs, its backend)] of variants with a failed or crashed row, within the op's own tolerance; most failures first."""
+    """[(variant, Counter of inputs)] of variants with a failed or crashed row, within the op's own tolerance; most failures first."""
     found = collections.defaultdict(collections.Counter)
-    backend = {}
     for row in results.rows:
         if row["op"] == op and row["verdict"] in ("fail", "error"):
             found[r.name_of(row)][row["input"]] += 1
-            backend[r.name_of(row)] = row["backend"]
-    return sorted(
-        ((name, inputs, backend[name]) for name, inputs in found.items()),
-        key=lambda item: (-sum(item[1].values()), item[0]),
-    )
+    return sorted(found.items(), key=lambda item: (-sum(item[1].values()), item[0]))

@@ -20,14 +20,12 @@ def refuse(message, code=2):
 
 def is_unfinished(there, made):
     """What a `rungs new` of the same words left that was ended in the middle: the same command goes on."""
-    cut = all(
-        path in made
-        and path.is_file()
-        and not path.is_symlink()
-        and made[path].startswith(path.read_text(errors="replace"))
-        for path in there
-    )
-    return cut and not all(path in there and path.read_text() == made[path] for path in made)
+
+    def is_begun(path):
+        whole = made.get(path) if path.is_file() and not path.is_symlink() else None
+        return whole is not None and whole.startswith(path.read_text(errors="replace"))
+
+    return all(map(is_begun, there)) and not all(path in there and path.read_text() == made[path] for path in made)
 
 
 def main():
@@ -44,24 +42,19 @@ def main():
     if name in TAKEN:
         refuse(f"the program would be called {name}; choose another name")
 
-    def own(text):
-        return re.sub(
-            f"{TEMPLATE_NAME}|{TEMPLATE_OP}", lambda found: name if found.group() == TEMPLATE_NAME else args.op, text
-        )  # at once: a name may hold the other
+    words = {TEMPLATE_NAME: name, TEMPLATE_OP: args.op}
 
-    files = sorted(
-        path for path in args.template.rglob("*") if path.is_file() and path.suffix != ".pyc"
-    )  # pip compiles what it installs
+    def own(text):
+        return re.sub("|".join(words), lambda found: words[found.group()], text)  # at once: a name may hold the other
+
+    # pip compiles what it installs
+    files = sorted(path for path in args.template.rglob("*") if path.is_file() and path.suffix != ".pyc")
     made = {args.folder / own(path.relative_to(args.template).as_posix()): own(path.read_text()) for path in files}
     new = args.folder
     try:
-        there = (
-            [path for path in new.rglob("*") if path.is_symlink() or not path.is_dir()]
-            if new.is_dir()
-            else [new]
-            if os.path.lexists(new)
-            else []
-        )
+        there = [new] if os.path.lexists(new) else []
+        if new.is_dir():
+            there = [path for path in new.rglob("*") if path.is_symlink() or not path.is_dir()]
         if there and not is_unfinished(there, made):
             refuse(f"{new} exists and is not empty; name a new folder")
         for new, text in made.items():
@@ -72,9 +65,8 @@ def main():
         refuse(f"{new} cannot be written: {error.strerror}", 4)
     known = shutil.which(args.program.name)
     program = args.program.name if known and args.program.samefile(known) else shlex.quote(str(args.program))
-    print(
-        f"next: cd {shlex.quote(str(args.folder))} && git init && {program} build && build/release/bin/{name} run smoke"
-    )
+    folder = shlex.quote(str(args.folder))
+    print(f"next: cd {folder} && git init && {program} build && build/release/bin/{name} run smoke")
 
 
 if __name__ == "__main__":

@@ -32,17 +32,14 @@ class Skip(Exception):
 
 
 HOW_TO_GET = {
-    "numpy": "./rungs installs it (requirements.txt)",
-    "scipy": "./rungs installs it (requirements.txt)",
-    "numba": "./rungs installs it (requirements.txt)",
-    "pandas": "./rungs installs it (requirements.txt)",
-    "pyarrow": "./rungs installs it (requirements.txt)",
-    "polars": "./rungs installs it (requirements.txt)",
-    "torch": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
-    "cupy": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
-    "jax": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
+    **dict.fromkeys(
+        ("numpy", "scipy", "numba", "pandas", "pyarrow", "polars", "bottleneck"),
+        "./rungs installs it (requirements.txt)",
+    ),
+    **dict.fromkeys(
+        ("torch", "cupy", "jax"), "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)"
+    ),
     "pylibcudf": "optional, 0.4 GB: build/python/bin/pip install --no-deps --target build/cudf -r requirements-cudf.txt",
-    "bottleneck": "./rungs installs it (requirements.txt)",
     "torch_discounted_cumsum": "./rungs compiles it where nvidia-smi finds a GPU (requirements-compiled.txt)",
 }
 

@@ -13,6 +13,17 @@ import peer_protocol as wire
 FLUSH_BYTES = 256 << 20  # at least twice the L2 of any GPU
 
 
+def reply(samples=(), clock=None, why_none=None, sm_mhz=None, calls_per_sample=1):
+    """Of one mode, as the protocol has it."""
+    return {
+        wire.KEY_SAMPLES: list(samples),
+        wire.KEY_SM_MHZ: sm_mhz,
+        wire.KEY_CALLS_PER_SAMPLE: calls_per_sample,
+        wire.KEY_CLOCK: clock,
+        wire.KEY_WHY_NONE: why_none,
+    }
+
+
 class Library:
     on_gpu, captures, times_itself = False, False, False
 
@@ -140,13 +151,7 @@ class Jax(Library):
 
     def time(self, mode, run, limits, rotation=None):
         if mode == "graph":
-            return {
-                wire.KEY_SAMPLES: [],
-                wire.KEY_SM_MHZ: None,
-                wire.KEY_CALLS_PER_SAMPLE: 1,
-                wire.KEY_CLOCK: None,
-                wire.KEY_WHY_NONE: "JAX does not hand out what it launches",
-            }
+            return reply(why_none="JAX does not hand out what it launches")
         where = {"mode": mode.encode(), "warm": mode in ("hot", "complete"), "back_to_back": mode == "hot"}
         begin = perf_counter()
         self.sample_at(types.SimpleNamespace(**where, index=0, pilot=True, last=False), run, rotation)
@@ -156,13 +161,7 @@ class Jax(Library):
             self.sample_at(types.SimpleNamespace(**where, index=i, pilot=False, last=i + 1 == count), run, rotation)
             for i in range(count)
         ]
-        return {
-            wire.KEY_SAMPLES: samples,
-            wire.KEY_SM_MHZ: None,
-            wire.KEY_CALLS_PER_SAMPLE: 1,
-            wire.KEY_CLOCK: "steady clock",
-            wire.KEY_WHY_NONE: None,
-        }
+        return reply(samples, "steady clock")
 
 
 LIBRARIES = {"cpu": Library, "torch": Torch, "cupy": Cupy, "numba": Numba, "cudf": Cudf, "jax": Jax}

@@ -5,52 +5,35 @@ import ctypes
 import os
 
 import peer_protocol as wire
-from peer_libraries import LIBRARIES
+from peer_libraries import LIBRARIES, reply
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 FAILED = 7  # STATUS_INTERNAL; what went wrong is the exception
 
 
-# As in measure/measure.h.
-class SamplePlace(ctypes.Structure):
-    _fields_ = [
-        ("mode", ctypes.c_char_p),
-        ("index", ctypes.c_size_t),
-        ("pilot", ctypes.c_bool),
-        ("last", ctypes.c_bool),
-        ("warm", ctypes.c_bool),
-        ("back_to_back", ctypes.c_bool),
-    ]
+def structure(name, **fields):
+    """As in measure/measure.h."""
+    return type(name, (ctypes.Structure,), {"_fields_": list(fields.items())})
 
 
-BEFORE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(SamplePlace), ctypes.POINTER(ctypes.c_int))
-TAKEN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(SamplePlace))
-
-
-class MeasuredWork(ctypes.Structure):
-    _fields_ = [
-        ("run", CALL),
-        ("context", ctypes.c_void_p),
-        ("after", ctypes.c_void_p),
-        ("host_counts", ctypes.c_bool),
-        ("before", BEFORE),
-        ("taken", TAKEN),
-    ]
-
-
-class MeasureLimits(ctypes.Structure):
-    _fields_ = [("min_samples", ctypes.c_size_t), ("max_samples", ctypes.c_size_t), ("seconds", ctypes.c_double)]
-
-
-class Samples(ctypes.Structure):
-    _fields_ = [
-        ("seconds", ctypes.POINTER(ctypes.c_double)),
-        ("sm_mhz", ctypes.POINTER(ctypes.c_double)),
-        ("count", ctypes.c_size_t),
-        ("calls_per_sample", ctypes.c_size_t),
-        ("clock", ctypes.c_char_p),
-        ("why_none", ctypes.c_char * 256),
-    ]
+Flag, Size, Text, Pointer = ctypes.c_bool, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
+Numbers = ctypes.POINTER(ctypes.c_double)
+SamplePlace = structure("SamplePlace", mode=Text, index=Size, pilot=Flag, last=Flag, warm=Flag, back_to_back=Flag)
+BEFORE = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace), ctypes.POINTER(ctypes.c_int))
+TAKEN = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace))
+MeasuredWork = structure(
+    "MeasuredWork", run=CALL, context=Pointer, after=Pointer, host_counts=Flag, before=BEFORE, taken=TAKEN
+)
+MeasureLimits = structure("MeasureLimits", min_samples=Size, max_samples=Size, seconds=ctypes.c_double)
+Samples = structure(
+    "Samples",
+    seconds=Numbers,
+    sm_mhz=Numbers,
+    count=Size,
+    calls_per_sample=Size,
+    clock=Text,
+    why_none=ctypes.c_char * 256,
+)
 
 
 class Ranges:
@@ -84,20 +67,10 @@ class Engine:
     def __init__(self, path):
         self.c = ctypes.CDLL(path)
         self.c.measure_mode_name.restype = self.c.status_message.restype = ctypes.c_char_p
-        self.c.measure_gpu.argtypes = [
-            ctypes.c_int,
-            ctypes.POINTER(MeasuredWork),
-            ctypes.c_void_p,
-            ctypes.POINTER(MeasureLimits),
-            ctypes.POINTER(Samples),
-        ]
-        self.c.measure_cpu.argtypes = [
-            ctypes.c_int,
-            ctypes.POINTER(MeasuredWork),
-            ctypes.POINTER(MeasureLimits),
-            ctypes.POINTER(Samples),
-        ]
-        self.c.samples_free.argtypes = [ctypes.POINTER(Samples)]
+        work, limits, samples = map(ctypes.POINTER, (MeasuredWork, MeasureLimits, Samples))
+        self.c.measure_gpu.argtypes = [ctypes.c_int, work, ctypes.c_void_p, limits, samples]
+        self.c.measure_cpu.argtypes = [ctypes.c_int, work, limits, samples]
+        self.c.samples_free.argtypes = [samples]
         self.modes = {self.c.measure_mode_name(mode).decode(): mode for mode in range(self.c.measure_mode_count())}
 
     def time(self, mode, run, library, limits, rotation=None):
@@ -143,23 +116,10 @@ class Engine:
 def as_reply(samples):
     count = samples.count
     clocks = [mhz if mhz == mhz else None for mhz in samples.sm_mhz[:count]] if samples.sm_mhz else None
-    return {
-        wire.KEY_SAMPLES: samples.seconds[:count] if count else [],
-        wire.KEY_SM_MHZ: clocks,
-        wire.KEY_CALLS_PER_SAMPLE: samples.calls_per_sample,
-        wire.KEY_CLOCK: samples.clock.decode(),
-        wire.KEY_WHY_NONE: None if count else samples.why_none.decode(),
-    }
-
-
-def nothing(why):
-    return {
-        wire.KEY_SAMPLES: [],
-        wire.KEY_SM_MHZ: None,
-        wire.KEY_CALLS_PER_SAMPLE: 1,
-        wire.KEY_CLOCK: None,
-        wire.KEY_WHY_NONE: why,
-    }
+    why_none = None if count else samples.why_none.decode()
+    return reply(
+        samples.seconds[:count] if count else [], samples.clock.decode(), why_none, clocks, samples.calls_per_sample
+    )
 
 
 def arrays_in(kept):
@@ -219,7 +179,7 @@ def time_graph(engine, run, library, limits, fetch, rotation):
         rotation.fix("graph")
     replay, why = captured(library, run, fetch)
     try:
-        return nothing(why) if why else engine.time("hot", replay, library, limits, rotation)
+        return reply(why_none=why) if why else engine.time("hot", replay, library, limits, rotation)
     finally:
         if rotation:
             rotation.release()

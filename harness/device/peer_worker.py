@@ -6,6 +6,7 @@ python peer_worker.py --commands FD --replies FD --arrays FD [--measure librungs
 import argparse
 import atexit
 import contextlib
+import errno
 import gc
 import importlib.util
 import json
@@ -15,19 +16,81 @@ import os
 import pathlib
 import socket
 import sys
+import time
 import traceback
 from time import perf_counter
 
 import peer_protocol as wire
 import peer_rotation
-import peer_threads
 import peer_timing
-from peer_failures import Failure, kind_of, missing, words_of
 
 # Modules and the clock are bound before the peer is imported: one that patches time.perf_counter() changes no sample.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES_MOST = 64  # as in device/shared.h
 POISON = 0xA5  # as in base/poison.h: an output element that still has it in every byte was never written
+UNACCOUNTED_SECONDS = 20e-6  # CPU time of threads that have ended; starting a thread takes longer
+LEAST_SHARE = 0.05  # of the busiest thread's time: libraries wake threads that find nothing to do
+FOR_THE_MOMENT = tuple(map(os.strerror, (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EIO)))
+
+
+# ---- What is replied when something fails: docs/PROTOCOL.md, `skip` and `error`.
+
+
+class Failure(Exception):
+    def __init__(self, kind, message):
+        super().__init__(message)
+        self.kind = kind
+
+
+def missing(framework, error):
+    """Why the library cannot be imported. A shortage of the machine, such as memory, is an error and no reason to skip."""
+    from peer import HOW_TO_GET
+
+    if any(words.lower() in str(error).lower() for words in FOR_THE_MOMENT):
+        raise Failure("io", f"{framework} could not be imported: {error}") from error
+    name = (error.name or framework).split(".")[0]
+    how = HOW_TO_GET.get(name) or HOW_TO_GET.get(framework.split("-")[0], "see requirements.txt")
+    if isinstance(error, ModuleNotFoundError):
+        return f"{name} is not installed: {how}"
+    return f"{framework} could not be imported: {error}"
+
+
+def kind_of(error):
+    words = f"{type(error).__name__} {error}".lower()
+    if isinstance(error, Failure):
+        return error.kind
+    if isinstance(error, MemoryError) or "outofmemory" in words or "out of memory" in words:
+        return "memory"
+    if isinstance(error, OSError):
+        return "io"
+    return "device" if "cuda" in words else "internal"
+
+
+def words_of(error):
+    return str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
+
+
+# ---- The threads that a call of a CPU library used, as worker/threads.c counts them for variants in C.
+
+
+def look_at_threads():
+    """(CPU seconds of the process, those of each thread)."""
+    process, threads = time.process_time(), {}  # the process first: threads that spin go on
+    for name in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError):  # it has ended
+            threads[int(name)] = time.clock_gettime(~int(name) << 3 | 6)  # what pthread_getcpuclockid() gives
+    return process, threads
+
+
+def threads_used(before):
+    """How many threads worked since look_at_threads() returned `before`; None: unknown, because one of them has ended."""
+    process, threads = look_at_threads()
+    ran = [seconds - before[1].get(thread, 0) for thread, seconds in threads.items()]
+    return (
+        None
+        if process - before[0] - sum(ran) > UNACCOUNTED_SECONDS
+        else sum(seconds >= LEAST_SHARE * max(ran) for seconds in ran)
+    )
 
 
 class Worker:
@@ -124,12 +187,12 @@ class Worker:
             poisoned(out, self.poison)
         self.wait(None)
         counts_threads = self.peer.VARIANT.get("clock", "cpu") == "cpu"
-        before = peer_threads.look() if counts_threads else None
+        before = look_at_threads() if counts_threads else None
         begin = perf_counter()
         outputs = self.call()
         self.wait(outputs)
         seconds = perf_counter() - begin
-        threads = peer_threads.used(before) if counts_threads else None
+        threads = threads_used(before) if counts_threads else None
         return {
             wire.KEY_OK: True,
             wire.KEY_SECONDS: seconds,

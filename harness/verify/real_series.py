@@ -12,24 +12,24 @@ import sys
 from typing import Callable, NamedTuple
 
 
+PACKAGES = {"statsmodels.datasets": "statsmodels", "sklearn.datasets": "scikit-learn"}  # as pip knows them
+MODELS, LEARN = PACKAGES
+
+
 class Series(NamedTuple):
     name: str
     module: str  # what is imported
-    summary: str
     values: Callable  # from the module to numbers, in time order
-
-    def package(self):
-        """As pip knows it."""
-        return "scikit-learn" if self.module.startswith("sklearn") else "statsmodels"
+    summary: str
 
 
-def column(name):
-    return lambda module: module.load_pandas().data[name]
+def column(data, name):
+    return lambda module: getattr(module, data).load_pandas().data[name]
 
 
 def months(module):
     """A table of one row per year, one column per month, as one series."""
-    return module.load_pandas().data.drop(columns="YEAR").to_numpy().ravel()
+    return module.elnino.load_pandas().data.drop(columns="YEAR").to_numpy().ravel()
 
 
 def table(loader):
@@ -37,35 +37,27 @@ def table(loader):
     return lambda module: getattr(module, loader)().data.ravel()
 
 
+def disease(module):
+    return module.load_diabetes().target
+
+
 # families_real.c reads the names from these lines too: each entry begins with the word Series, a parenthesis and the quoted name.
 SERIES = [
-    Series(
-        "co2", "statsmodels.datasets.co2", "weekly CO2 at Mauna Loa, 1958-2001, ppm, with missing weeks", column("co2")
-    ),
-    Series("sunspots", "statsmodels.datasets.sunspots", "yearly sunspot numbers, 1700-2008", column("SUNACTIVITY")),
-    Series("nile", "statsmodels.datasets.nile", "yearly flow of the Nile at Aswan, 1871-1970", column("volume")),
-    Series("elnino", "statsmodels.datasets.elnino", "monthly Pacific sea surface temperature, 1950-2010", months),
-    Series("gdp", "statsmodels.datasets.macrodata", "quarterly US real GDP, 1959-2009", column("realgdp")),
-    Series("inflation", "statsmodels.datasets.macrodata", "quarterly US inflation, 1959-2009", column("infl")),
-    Series("wine", "sklearn.datasets", "table of 178 wines x 13 measurements, row by row", table("load_wine")),
-    Series(
-        "breast_cancer",
-        "sklearn.datasets",
-        "table of 569 tumours x 30 measurements, row by row",
-        table("load_breast_cancer"),
-    ),
+    Series("co2", MODELS, column("co2", "co2"), "weekly CO2 at Mauna Loa, 1958-2001, ppm, with missing weeks"),
+    Series("sunspots", MODELS, column("sunspots", "SUNACTIVITY"), "yearly sunspot numbers, 1700-2008"),
+    Series("nile", MODELS, column("nile", "volume"), "yearly flow of the Nile at Aswan, 1871-1970"),
+    Series("elnino", MODELS, months, "monthly Pacific sea surface temperature, 1950-2010"),
+    Series("gdp", MODELS, column("macrodata", "realgdp"), "quarterly US real GDP, 1959-2009"),
+    Series("inflation", MODELS, column("macrodata", "infl"), "quarterly US inflation, 1959-2009"),
+    Series("wine", LEARN, table("load_wine"), "table of 178 wines x 13 measurements, row by row"),
+    Series("breast_cancer", LEARN, table("load_breast_cancer"), "table of 569 tumours x 30 measurements, row by row"),
     Series(
         "digits",
-        "sklearn.datasets",
-        "table of 1797 handwritten digits x 64 pixels, row by row: small integers, many zeros",
+        LEARN,
         table("load_digits"),
+        "table of 1797 handwritten digits x 64 pixels, row by row: small integers, many zeros",
     ),
-    Series(
-        "diabetes",
-        "sklearn.datasets",
-        "disease progression of 442 patients",
-        lambda module: module.load_diabetes().target,
-    ),
+    Series("diabetes", LEARN, disease, "disease progression of 442 patients"),
 ]
 
 
@@ -80,7 +72,7 @@ def load(series):
 
         module = importlib.import_module(series.module)
     except ImportError as error:
-        package = series.package()
+        package = PACKAGES[series.module]
         fail(
             3,
             f"needs the Python package {package} ({error}); install it with: {sys.executable} -m pip install {package}",
@@ -103,7 +95,7 @@ def main():
     args = parser.parse_args()
     if args.list:
         for series in SERIES:
-            print(f"real:{series.name:12} {series.package():14} {series.summary}")
+            print(f"real:{series.name:12} {PACKAGES[series.module]:14} {series.summary}")
         return
     if not args.name or not args.out:
         parser.error("NAME and --out are expected, or --list")

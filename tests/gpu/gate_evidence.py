@@ -287,9 +287,10 @@ def main():
         return keep(args)
     text = table(args.rows)
     if args.update:
-        from analysis.report.markers import fill
+        sys.path.insert(0, str(ROOT / "tests/scripts"))
+        import marked
 
-        args.update.write_text(fill(args.update.read_text(), {"gate_evidence": text}, args.update)[0])
+        marked.fill(args.update, {"gate_evidence": text})
     else:
         print(text, end="")
 

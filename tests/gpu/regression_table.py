@@ -17,12 +17,12 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests/scripts")]
+import marked  # noqa: E402
 from analysis.compare.__main__ import arguments_of, compare  # noqa: E402
-from analysis.compare.show_table import interval  # noqa: E402
+from analysis.compare.show import interval  # noqa: E402
 from analysis.format import change  # noqa: E402
 from analysis.lines import BadResults  # noqa: E402
-from analysis.report.markers import fill  # noqa: E402
 
 SENSITIVE = "1%"
 PERCENT = (3, 5, 10)
@@ -203,7 +203,7 @@ def main():
         print(f"no table of {path}: {error}", file=sys.stderr)
         return FAILED
     if args.update:
-        args.update.write_text(fill(args.update.read_text(), {"regression": text}, args.update)[0])
+        marked.fill(args.update, {"regression": text})
     else:
         print(text, end="")
     return code

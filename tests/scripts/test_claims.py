@@ -282,17 +282,6 @@ def test_a_file_of_claims_stands_for_all_claims_of_its_scenarios(folder):
     assert len(load(folder, GOLDEN, [other]).claims) == len(claims) + 1, "and for those of no other scenario"
 
 
-def test_claims_of_older_versions_are_left_out_with_a_warning(folder):
-    claims = [line for line in GOLDEN if line["kind"] == "claim"]
-    old = [
-        {**{key: value for key, value in c.items() if key not in ("outcome", "rule")}, "verdict": "reproduced"}
-        for c in claims
-    ]
-    rows = [line for line in GOLDEN if line["kind"] != "claim"]
-    for results in (load(folder, rows + old), load(folder, rows, old)):
-        assert not results.claims and any("judge" in w for w in results.warnings)
-
-
 @needs_cuda
 def test_rows_without_claims_are_not_judged(folder):
     (folder / "none.jsonl").write_text("".join(line for line in ROWS.open() if '"environment"' in line))

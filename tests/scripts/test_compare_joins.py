@@ -187,7 +187,7 @@ def test_rows_of_before_join(case):
 
         return change
 
-    told = case.compare(*case.pair(spelt("true", "300"), spelt("yes", "3e+02"), rows=WINDOWS[:1]))
+    told = case.compare(*case.pair(spelt("true", "300"), spelt("true", "3e+02"), rows=WINDOWS[:1]))
     assert case.only(told, "same")["case"] == "ewm n=10 span=300 adjust=true dtype=f64 input=uniform seed=1"
 
 

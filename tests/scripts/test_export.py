@@ -1,14 +1,11 @@
-"""Every format of `rungs export` is read back by what reads it: Google Benchmark's own compare.py, pandas, the JUnit schema of Jenkins, the
-published schema of BMF, the action's declared type, nvbench's own comparisons; and the numbers that come back are those of the rows."""
+"""Every format of `rungs export` is read back by what reads it: Google Benchmark's own compare.py, pandas, the JUnit schema of Jenkins, the action's declared type; and the numbers that come back are those of the rows."""
 
 import json
 import math
 import os
 import pathlib
 import re
-import shutil
 import statistics
-import struct
 import subprocess
 import sys
 
@@ -25,28 +22,7 @@ GOLDEN = SOURCE / "tests/golden/rows.jsonl"
 GBENCH = (
     pathlib.Path(os.environ.get("RUNGS_GBENCH", "/usr/share/benchmark")) / "compare.py"
 )  # Debian: libbenchmark-tools
-# cuda-bench of requirements-tests.txt, beside this Python or elsewhere on PATH.
-NVBENCH = {
-    tool: shutil.which(f"nvbench-{tool}", path=f"{pathlib.Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
-    for tool in ("compare-robust", "compare-legacy", "json-summary")
-}
 MODES = ("cold", "hot", "graph", "enqueue", "complete", "first")
-# https://bencher.dev/docs/reference/bencher-metric-format/, "JSON Schema"; only the first level of names and their metrics matter.
-BMF = {
-    "type": "object",
-    "patternProperties": {
-        ".+": {
-            "type": "object",
-            "patternProperties": {
-                ".+": {
-                    "type": "object",
-                    "required": ["value"],
-                    "properties": {key: {"type": "number"} for key in ("value", "lower_value", "upper_value")},
-                }
-            },
-        }
-    },
-}
 # BenchmarkResult of github-action-benchmark (src/extract.ts), which customSmallerIsBetter is an array of.
 GITHUB = {
     "type": "array",
@@ -160,76 +136,6 @@ def test_google_benchmark_of_one_run(folder):
     assert all(abs(m["time"]) < 1e-12 for entry in told for m in entry["measurements"])
 
 
-def by_nvbench(tool, *files, code=0):
-    color = ["--no-color"] if tool.startswith("compare") else []
-    done = subprocess.run([NVBENCH[tool], *color, *files], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (code, ""), done.stdout
-    return done.stdout
-
-
-def test_nvbench(folder):
-    """Without its tools: samples and clocks of every process lie beside the file, what is no GPU row is not in it, what failed is skipped."""
-    rows = [{"window": 10}, {"window": 30}]
-    path = Machine(1).file(folder / "rows.jsonl", 3, rows)
-    root = json.loads(exported(folder, "nvbench", path).read_text())
-    assert [b["name"] for b in root["benchmarks"]] == ["rolling/cuda_shared"]
-    for state, window in zip(root["benchmarks"][0]["states"], (10, 30)):
-        told = {s["tag"]: {d["name"]: d["value"] for d in s["data"]} for s in state["summaries"]}
-        samples = [
-            x for row in rows_of(path) if row["params"]["window"] == window for x in row["timing"]["cold"]["samples"]
-        ]
-        assert float(told["nv/cold/time/gpu/mean"]["value"]) == statistics.fmean(samples)
-        for tag, values in (
-            ("nv/json/bin:nv/cold/sample_times", samples),
-            ("nv/json/freqs-bin:nv/cold/sample_freqs", [1980e6] * 45),
-        ):
-            assert told[tag]["size"] == "45"
-            assert (folder / told[tag]["filename"]).read_bytes() == struct.pack("<45f", *values)
-    golden = json.loads(exported(folder, "nvbench", GOLDEN).read_text())
-    states = {(bench["name"], state["is_skipped"]) for bench in golden["benchmarks"] for state in bench["states"]}
-    latest = [
-        row
-        for row in rows_of(GOLDEN)
-        if row["backend"] == "cuda" or "peer_cupy" in row["variant"] or "peer_numba_cuda" in row["variant"]
-    ]
-    assert {name for name, _ in states} == {row["spec"] for row in latest}
-    assert {(row["spec"], True) for row in latest if row["verdict"] == "fail"} <= states
-    done = call("export", "nvbench", path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "nv/json/" not in done.stdout, "nothing lies beside stdout"
-
-
-@pytest.mark.skipif(
-    not all(NVBENCH.values()), reason="cuda-bench is not installed: pip install -r requirements-tests.txt"
-)
-def test_nvbench_tools(folder):
-    """They find the row that got slower and call the others the same, by the samples or by the summaries alone; all numbers are the rows'."""
-
-    def slower(row, number):
-        if row["params"]["window"] == 30:
-            row["timing"]["cold"]["samples"] = [1.25 * x for x in row["timing"]["cold"]["samples"]]
-        return row
-
-    rows = [{"window": window} for window in (10, 20, 30)]
-    outs = []
-    for name, seed, change in (("base", 1, None), ("new", 2, slower)):
-        path = Machine(seed).file(folder / f"{name}.jsonl", 10, rows, change)
-        outs.append(folder / f"{name}.json")
-        assert call("export", "nvbench", path, "--out", outs[-1]).returncode == 0
-    verdict = re.compile(r"\|\s*mean .*?\|\s*(10|20|30)\s*\|.*(SAME|SLOW|FAST|AMBG|\?\?\?\?)")
-    found = {"10": "SAME", "20": "SAME", "30": "SLOW"}
-    assert dict(verdict.findall(by_nvbench("compare-robust", *outs))) == found
-    assert "Failure (diff > min_noise):  1" in by_nvbench("compare-legacy", *outs, code=1)
-    shown = by_nvbench("json-summary", outs[0])
-    assert len(re.findall(r"\| +150x \| +\S+ (?:us|ms) \|", shown)) == 3, shown
-    sidecars = [path for path in folder.iterdir() if path.is_dir()]
-    assert len(sidecars) == 4
-    for path in sidecars:
-        shutil.rmtree(path)
-    warned = subprocess.run([NVBENCH["compare-robust"], "--no-color", *outs], capture_output=True, text=True)
-    assert "RuntimeWarning" in warned.stderr, "the samples were read before"
-
-
 def test_csv(folder):
     """pandas: the same rows, the same numbers to the last bit, and what has no times has none."""
     frame = pandas.read_csv(exported(folder, "csv", GOLDEN), float_precision="round_trip")
@@ -316,17 +222,6 @@ def test_junit_of_compare(folder):
     assert xmlschema.XMLResource(out).root.get("failures") == "1"
 
 
-def test_bmf(folder):
-    told = json.loads(exported(folder, "bmf", GOLDEN).read_text())
-    is_valid(BMF, told)
-    same_times({key_of(name): measures["latency"]["value"] / 1e9 for name, measures in told.items()}, medians(GOLDEN))
-    for name, measures in told.items():
-        assert list(measures) == ["latency"]
-        assert measures["latency"]["lower_value"] <= measures["latency"]["value"], name
-        assert measures["latency"]["upper_value"] >= measures["latency"]["value"], name
-        assert len(name) < 1024, "Bencher's limit"
-
-
 def test_github_action_benchmark(folder):
     told = json.loads(exported(folder, "github-action-benchmark", GOLDEN).read_text())
     is_valid(GITHUB, told)
@@ -358,42 +253,9 @@ def test_trackers_take_processes(folder):
                 commit="a" * 40 if line["run"] != slow else "b" * 40,
             )
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (metric,) = json.loads(exported(folder, "bmf", path).read_text()).values()
-    for key, value in (("value", 1.09e6), ("lower_value", 1e6), ("upper_value", 1.18e6)):
-        assert metric["latency"][key] == pytest.approx(value, abs=1)
     (bench,) = json.loads(exported(folder, "github-action-benchmark", path).read_text())
     assert bench["value"] == pytest.approx(1.09e6, abs=1)
     assert (bench["range"], bench["extra"].splitlines()[0]) == ("± 90000", "median of 10 processes")
-    text = exported(folder, "openmetrics", path).read_text()
-    assert re.search(
-        r'(?m)^rungs_time_seconds\{variant="rolling/cuda_shared",.*mode="cold".*\} 0\.00109\d* 1798848000$', text
-    )
-    assert re.search(r"(?m)^rungs_processes\{.*\} 10\.0 ", text)
-
-
-def test_openmetrics(folder):
-    """Every line by the format's grammar (OpenMetrics 1.0, ABNF), each series once, metadata before its samples, the end marked."""
-    text = exported(folder, "openmetrics", GOLDEN).read_text()
-    *lines, last = text.splitlines()
-    assert (last, text[-1]) == ("# EOF", "\n")
-    sample = re.compile(r'([a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)+)\} (\S+)(?: \d+)?')
-    family, series, told = None, set(), {}
-    for line in lines:
-        if line.startswith("# TYPE "):
-            family = line.split()[2]
-            continue
-        if line.startswith("#"):
-            assert re.search(rf"^# (UNIT|HELP) {family} ", line)
-            continue
-        found = sample.fullmatch(line)
-        assert found, line
-        assert found[1] == family
-        assert (found[1], found[2]) not in series
-        series.add((found[1], found[2]))
-        labels = dict(re.findall(r'([a-z]+)="((?:[^"\\]|\\.)*)"', found[2]))
-        if family == "rungs_time_seconds":
-            told[labels["variant"], labels["case"], labels["mode"]] = float(found[3])
-    same_times(told, medians(GOLDEN))
 
 
 def test_parquet(folder):
@@ -430,9 +292,9 @@ def test_markdown(folder):
 
 
 def test_stdout_is_the_export_alone(folder):
-    done = call("export", "bmf", GOLDEN)
+    done = call("export", "csv", GOLDEN)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == exported(folder, "bmf", GOLDEN).read_text()
+    assert done.stdout == exported(folder, "csv", GOLDEN).read_text()
 
 
 def test_nothing_and_nonsense(folder):
@@ -444,13 +306,12 @@ def test_nothing_and_nonsense(folder):
             for line in map(json.loads, GOLDEN.read_text().splitlines())
         )
     )
-    for form in ("google-benchmark", "bmf", "github-action-benchmark", "openmetrics"):
+    for form in ("google-benchmark", "github-action-benchmark"):
         assert "no row was timed" in exported(folder, form, untimed, code=3)
-    assert "no GPU row" in exported(folder, "nvbench", untimed, code=3)
     for form in ("csv", "parquet", "junit", "markdown"):
         exported(folder, form, untimed)
     other = Machine(1).file(folder / "other.jsonl", 1, [{}], name="NVIDIA Other")
-    assert "several machines" in exported(folder, "bmf", GOLDEN, other, code=2)
+    assert "several machines" in exported(folder, "github-action-benchmark", GOLDEN, other, code=2)
     exported(folder, "csv", GOLDEN, other)
     empty = folder / "empty.jsonl"
     empty.write_text("")
@@ -460,7 +321,7 @@ def test_nothing_and_nonsense(folder):
     assert f"{bad}:1:" in exported(folder, "csv", bad, code=2)
     told = exported(folder, "xlsx", GOLDEN, code=2)
     assert re.search(
-        r"^rungs export: unknown format 'xlsx' \(known: google-benchmark, nvbench, .*\) \(see rungs export --help\)\n$",
+        r"^rungs export: unknown format 'xlsx' \(known: google-benchmark, csv, .*\) \(see rungs export --help\)\n$",
         told,
     )
     assert "did you mean 'markdown'?" in exported(folder, "markdwn", GOLDEN, code=2)

@@ -151,7 +151,7 @@ def test_hostile_rows_through_every_verb(folder):
             for form in FORMATS
             if form != "parquet"
         ),
-        *(("export", form, rows) for form in ("csv", "markdown", "openmetrics")),
+        *(("export", form, rows) for form in ("csv", "markdown")),
         ("plot", "rolling_window_f64", rows),
         ("plot", "rolling_window_f64", rows, "--out", out / "plot.svg"),
         ("judge", rows, "--out", out / "judged.jsonl"),

@@ -23,7 +23,7 @@ pytest.importorskip("ruptures")
 from report_page import drawn
 
 from analysis.history import __main__ as history
-from analysis.history import changes, commits, shared_steps
+from analysis.history import changes, commits
 from analysis.history.series import Point, Series, in_order
 
 
@@ -201,7 +201,7 @@ def test_similar_days_and_machine_steps():
         )
         for k in range(30)
     ]
-    (told,) = shared_steps.find_changes(series, order)
+    (told,) = changes.find_changes(series, order)
     assert (told.bounds, [one.bounds for one in series]) == ([25], [[12] if k == 7 else [] for k in range(30)])
 
 
@@ -277,8 +277,8 @@ def test_many_rows(results):
                     + "\n"
                 )
     code = (
-        "import resource, sys; sys.path.insert(0, sys.argv[1]); from analysis.history import shared_steps, series; h = series.History([sys.argv[2]], sys.argv[1]); "
-        "shared_steps.find_changes(h.series, h.order); print(len(h.series), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "import resource, sys; sys.path.insert(0, sys.argv[1]); from analysis.history import changes, series; h = series.History([sys.argv[2]], sys.argv[1]); "
+        "changes.find_changes(h.series, h.order); print(len(h.series), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
     begin = time.monotonic()
     done = subprocess.run(
@@ -426,7 +426,6 @@ def test_two_hundred_commits(project):
     """Rows that the program wrote, at 200 commits that were made in any order of time and measured in another: three of twelve cases get slower at one."""
     rng = random.Random(4)
     known = project.commits(lambda k: f"kernels: change number {k} of [many] | `x`", day=lambda k: rng.randrange(1000))
-    project.git("remote", "add", "origin", "https://somebody:secret@github.com/somebody/kernels.git")
     rows = project.folder / "rows.jsonl"
     done = call(
         "run",
@@ -481,7 +480,7 @@ def test_two_hundred_commits(project):
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     assert lines[0] == "| commit | change | of | subject |"
     cells = re.split(r" (?<!\\)\| ", lines[2].strip("| "))
-    assert cells[0] == f"[{known[project.AT][:7]}](https://github.com/somebody/kernels/commit/{known[project.AT]})"
+    assert cells[0] == known[project.AT][:7]
     assert all(11 < float(percent) < 13 for percent in re.findall(r"\+(\d+\.\d)%", cells[1])) and "%" in cells[1], (
         cells[1]
     )
@@ -531,27 +530,8 @@ def test_the_newest_first(project):
     ]
 
 
-def test_addresses(project):
+def test_names_that_are_no_commits(project):
     project.commits(lambda k: "")
-    project.git("remote", "add", "origin", "x")
-    at = {
-        "https://github.com/a/b": "https://github.com/a/b/commit",
-        "git@github.com:a/b.git": "https://github.com/a/b/commit",
-        "ssh://git@host.org:22/a/b.git/": "https://host.org/a/b/commit",
-        "http://host.org:3000/a/b": "http://host.org:3000/a/b/commit",
-        "https://u:p@gitlab.com/a/c/b.git": "https://gitlab.com/a/c/b/-/commit",
-        "git@bitbucket.org:a/b.git": "https://bitbucket.org/a/b/commits",
-        "/srv/git/b.git": None,
-        "file:///srv/git/b.git": None,
-        "work:a/b.git": None,
-        "../b": None,
-        "https://host.org/a/b)](x": None,
-        "C:/a/b": None,
-    }
-    for url, address in at.items():
-        project.git("remote", "set-url", "origin", url)
-        assert commits.Repository(project.root).address() == address, url
-    project.git("remote", "rename", "origin", "mine")
     assert commits.Repository(project.root).find(["--all", "HEAD", "0" * 40]) == {}
     assert commits.Repository(project.folder).find(project.git("rev-list", "main").split()) == {}, (
         "no repository of its own"

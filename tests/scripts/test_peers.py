@@ -36,7 +36,7 @@ except ImportError:
     sys.exit(77)
 
 sys.path.append(str(WORKER.parent))
-import peer_threads  # noqa: E402
+import peer_worker  # noqa: E402
 import pytest
 
 
@@ -570,18 +570,18 @@ def test_threads_of_a_call():
             daemon=True,
         ).start()
     for busy in (1, 2, 3):
-        before = peer_threads.look()
+        before = peer_worker.look_at_threads()
         for work in workers[:busy]:
             work.put(data)
         for _ in range(busy):
             done.get()
-        assert peer_threads.used(before) == busy
-    before = peer_threads.look()
+        assert peer_worker.threads_used(before) == busy
+    before = peer_worker.look_at_threads()
     ended = threading.Thread(target=hashlib.sha256, args=(data,))
     ended.start()
     while os.path.exists(f"/proc/self/task/{ended.native_id}"):
         time.sleep(0.001)
-    assert peer_threads.used(before) is None
+    assert peer_worker.threads_used(before) is None
 
 
 def test_a_library_that_terminates_at_exit(peers):

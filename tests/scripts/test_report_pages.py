@@ -147,7 +147,7 @@ def test_who_is_behind():
         and str(ratio) == "**0.500x ±3%**"
     ), ratio
     assert (case, 0.5) in [(where, least.value) for where, least in standing.against_libraries(found)]
-    swept, cases = standing.sweep_groups(found)[0][0]
+    swept, cases = standing.sweep_groups(found)[0]
     assert swept == ("n",) and len(cases) == 40 and len(standing.peers_of(found, cases)) == 6
     assert len(standing.peer_table(found, swept, cases, 8).splitlines()[0].split("|")) == 2 + 1 + 8
 

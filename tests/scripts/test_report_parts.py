@@ -13,7 +13,7 @@ from report_page import GOLDEN, TIMED, WORK, drawn, made_by, op_page, report, ta
 
 from analysis import published, select
 from analysis import rows as r
-from analysis.report import counts, html_data, ladder, machine, rivals, scenario_intro, standing, tuning
+from analysis.report import claims, counts, html, ladder, machine, rivals, standing
 from plots import figures_claims, figures_ladder, figures_offset, figures_sweep, sweep
 
 CIRCUMSTANCES = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
@@ -544,7 +544,7 @@ def test_two_cards_are_not_compared():
     assert str(rivals.times_faster(some.library, some.ours)) == "2.00x ±3%" and r.median(some.later) == 2.0, some
     text = standing.case_table(results, {newest["case"]: some})
     assert "2.00x" in text and "4.00x" not in text and "2.00 s in a later run" in text, text
-    assert {(r.name_of(row), r.median(row)): beside for row, beside in html_data.compared(results)} == {
+    assert {(r.name_of(row), r.median(row)): beside for row, beside in html.compared(results)} == {
         ("peer_torch", 8.0): True,
         ("cuda_ours", 4.0): True,
     }, "the page compares those of the first card"
@@ -560,7 +560,7 @@ def test_two_cards_are_not_compared():
             )
         ]
     )
-    assert {r.name_of(row): beside for row, beside in html_data.compared(lone)} == {
+    assert {r.name_of(row): beside for row, beside in html.compared(lone)} == {
         "peer_torch": True,
         "cuda_ours": True,
         "cuda_other": False,
@@ -727,23 +727,23 @@ def test_an_output_fails_alone():
 # How a scenario begins.
 def test_the_first_paragraph():
     text = "title: t\nabout: >\n  One sum: 1\n  and 2. Two. What\n  to know:\n\n\n  More.\nsuites:\n  - op: x\n"
-    assert scenario_intro.first_paragraph(text) == "One sum: 1 and 2. Two."
-    assert scenario_intro.first_paragraph("title: t\nabout: >\n  Only this\nsuites:\n") == "Only this"
-    assert scenario_intro.first_paragraph("title: t\nsuites:\n  - op: x\n") == ""
+    assert claims.first_paragraph(text) == "One sum: 1 and 2. Two."
+    assert claims.first_paragraph("title: t\nabout: >\n  Only this\nsuites:\n") == "Only this"
+    assert claims.first_paragraph("title: t\nsuites:\n  - op: x\n") == ""
 
 
 def test_which_scenarios_are_introduced():
     for path in (SOURCE / "scenarios/published").glob("*.yaml"):
-        assert len(scenario_intro.intro_of(f"published/{path.stem}")) > 50, path
+        assert len(claims.intro_of(f"published/{path.stem}")) > 50, path
     (WORK / "own").mkdir()
     (WORK / "own/mine.yaml").write_text((SOURCE / "scenarios/published/rolling.yaml").read_text())
     for name in (None, "", "published/nothing", str(WORK / "own/mine"), "published"):
-        assert scenario_intro.intro_of(name) == "", name
+        assert claims.intro_of(name) == "", name
 
 
 def test_the_page_of_an_op_prints_it_above_the_claims():
     report(written(GOLDEN), "--no-figures")
-    intro, text = scenario_intro.intro_of("published/rolling"), op_page()
+    intro, text = claims.intro_of("published/rolling"), op_page()
     assert text.index(intro) < text.index("| # | op | published statement") and text.count(intro) == 1
 
 
@@ -761,7 +761,7 @@ def tuned_row(threads, seconds, spread=0.0, n=1000, **other):
 
 
 def tuning_lines(*rows):
-    return by_column(tuning.tuning(r.Results({}, {}, list(rows), [], [])))
+    return by_column(ladder.tuning(r.Results({}, {}, list(rows), [], [])))
 
 
 def test_tunables():
@@ -785,14 +785,14 @@ def test_tunables_that_are_not_compared():
     failed = {**tuned_row(64, 1e-3), "verdict": "fail"}
     untimed = {**tuned_row(128, 1e-3), "timing": None}
     assert (
-        tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3), failed, untimed, tuned_row(32, 1e-3, n=10)], [], [])) == ""
+        ladder.tuning(r.Results({}, {}, [tuned_row(0, 2e-3), failed, untimed, tuned_row(32, 1e-3, n=10)], [], [])) == ""
     ), "one value of each case was timed"
     assert (
-        tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3, memory="cuda"), tuned_row(0, 1e-3, memory="pool")], [], []))
+        ladder.tuning(r.Results({}, {}, [tuned_row(0, 2e-3, memory="cuda"), tuned_row(0, 1e-3, memory="pool")], [], []))
         == ""
     ), "a word says what is done"
     declared = {**tuned_row(0, 1e-3), "bound": {"name": "textbook", "declared": True}}
-    assert tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3), declared], [], [])) == "", (
+    assert ladder.tuning(r.Results({}, {}, [tuned_row(0, 2e-3), declared], [], [])) == "", (
         "the same values under two bounds are one"
     )
     (line,) = tuning_lines(tuned_row("auto", 2e-3), tuned_row("128", 1e-3))

@@ -460,7 +460,6 @@ esac
                 "rows.md",
                 "junit.xml",
                 "google-benchmark.json",
-                "bmf.json",
                 "github-action-benchmark.json",
             },
             there,

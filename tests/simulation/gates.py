@@ -20,12 +20,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/scripts"), str(ROOT)]
 os.environ.setdefault("RUNGS_BUILD", str(ROOT / "build/release"))
 os.environ.setdefault("RUNGS", os.environ["RUNGS_BUILD"] + "/bin/rungs")
+import marked  # noqa: E402
 import real_suite  # noqa: E402
 from noise_models import MODELS  # noqa: E402
 from scipy import stats  # noqa: E402
 from simulated_suite import PROCESSES, ROWS, Stage, simulate  # noqa: E402
 
-from analysis.report.markers import fill, sections  # noqa: E402
 
 PAGE = ROOT / "docs/COMPARISON.md"
 NOISE_HEAD = """| noise | suites with a false alarm | 5% found | 10% found | a slow row called `same` or `faster` | all rows 5% slower: noticed | rows of 100 in the second stage |
@@ -134,7 +134,7 @@ def differs(name):
 
 def committed(text, section):
     """Noise -> cells of that table in the page."""
-    start, end = sections(text, PAGE)[section]
+    start, end = marked.part(text, section)
     rows = [
         line.strip("| ").split(" | ")
         for line in text[start:end].splitlines()
@@ -172,7 +172,7 @@ def main():
     text = PAGE.read_text()
     told = tables(args.suites, text)
     if args.update:
-        args.update.write_text(fill(args.update.read_text(), told, args.update)[0])
+        marked.fill(args.update, told)
     else:
         print("\n\n".join(told.values()))
 
