@@ -37,7 +37,7 @@
 #define KEY_INPUTS "inputs"
 #define KEY_FURTHER_INPUTS "further_inputs"
 #define KEY_OUTPUTS "outputs"
-#define KEY_LAUNCH "launch" /* also of replies, as in a row */
+#define KEY_LAUNCH "launch" /* of replies, as in a row */
 #define KEY_BOUND "bound"
 #define KEY_REFERENCES "references"
 #define KEY_CASE "case"

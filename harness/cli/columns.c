@@ -31,9 +31,10 @@ static Status add_parts(Columns *self, const Pairs *columns, bool there, Pairs *
             TRY(self->paths.status);
             const char *path = self->paths.words[self->paths.count - 1];
             if (there && access(path, F_OK) != 0) continue;
-            if (pairs->count == PAIRS_MAX) return status_fail(STATUS_INVALID, "%s: too many arrays are given", columns->names[k]);
-            snprintf(pairs->names[pairs->count], PAIR_NAME_MAX, "%.32s.%s", columns->names[k], PARTS[p]);
-            pairs->values[pairs->count++] = path;
+            char part[PAIR_NAME_MAX + 16];
+            const int length = snprintf(part, sizeof part, "%s.%s", columns->names[k], PARTS[p]);
+            if (!pairs_add(pairs, part, (size_t)length, path))
+                return status_fail(STATUS_INVALID, "%s: too many arrays are given", columns->names[k]);
         }
     return STATUS_OK;
 }
@@ -42,9 +43,8 @@ static Status add_parts(Columns *self, const Pairs *columns, bool there, Pairs *
 static void take_columns(const Array *arrays, int count, Pairs *pairs, Pairs *columns) {
     Pairs rest = {0};
     for (int k = 0; k < pairs->count; k++) {
-        Pairs *to = is_column(pairs->names[k], arrays, count) ? columns : &rest;
-        memcpy(to->names[to->count], pairs->names[k], PAIR_NAME_MAX);
-        to->values[to->count++] = pairs->values[k];
+        const char *const name = pairs->names[k];
+        pairs_add(is_column(name, arrays, count) ? columns : &rest, name, strlen(name), pairs->values[k]);
     }
     *pairs = rest;
 }
@@ -121,9 +121,7 @@ static Status open_outputs(const Pairs *columns, Output *files, char (*texts)[OU
         if (fcntl(files[k].descriptor, F_SETFD, 0) != 0)
             return status_fail(STATUS_IO, "%s: %s", columns->values[k], strerror(errno));
         snprintf(texts[k], sizeof texts[k], "%d:%s", files[k].descriptor, columns->values[k]);
-        memcpy(handed->names[k], columns->names[k], PAIR_NAME_MAX);
-        handed->values[k] = texts[k];
-        handed->count++;
+        pairs_add(handed, columns->names[k], strlen(columns->names[k]), texts[k]);
     }
     return STATUS_OK;
 }

@@ -7,7 +7,6 @@
 #include "device/child.h"
 #include "device/confine.h"
 #include "device/device.h"
-#include "pipeline/session.h"
 #include "plan/case.h"
 #include "plan/registry.h"
 #include "protocol.h"
@@ -75,37 +74,6 @@ static bool doctor_gpu(void) {
         json_decref(facts);
     }
     return true;
-}
-
-static void tell_launch(const char *id, const Launch *launch) {
-    char text[600] = "";
-    size_t used = 0;
-    for (int i = 0; i < launch->count && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=%.6g", used ? " " : "", launch->numbers[i].name,
-                                 launch->numbers[i].value);
-    line("launch", true, "%s: %s", id, text);
-}
-
-/* How variants that derive their launch from the device would launch their op's default case on the first GPU. */
-static void doctor_launches(bool has_gpu) {
-    enum { SECONDS = 120 };
-    int count;
-    const VariantEntry *all = registry_variants(&count);
-    for (int v = 0; v < count; v++) {
-        const VariantEntry *entry = &all[v];
-        VariantChoice choice = {.entry = entry};
-        Case problem;
-        if (!entry->variant->configuration || entry->variant->error || case_init(registry_op(entry->op), &problem) != STATUS_OK ||
-            params_init(entry->variant->tunables, &choice.tunables) != STATUS_OK)
-            continue;
-        Launch launch = {0};
-        const Status status = supports_ask(&choice, &problem, SECONDS, has_gpu ? &launch : NULL);
-        if (status == STATUS_OK && has_gpu)
-            tell_launch(entry->id, &launch);
-        else if (status != STATUS_UNSUPPORTED)
-            line("launch", false, "%s: %s", entry->id, status ? status_message() : "no GPU to derive a launch configuration from");
-    }
-    supports_close();
 }
 
 static void tell_counting(const char *what, const char *why, const char *good) {
@@ -197,7 +165,6 @@ int command_doctor(int argc, char **argv) {
     doctor_build(environment);
     line("cpu", true, "%s", text_at(environment, "cpu", "model"));
     const bool has_gpu = doctor_gpu();
-    doctor_launches(has_gpu);
     doctor_counts(has_gpu);
     doctor_ranges();
     line("workers", confine_available(), "%s",

@@ -33,49 +33,40 @@ int cli_usage(const char *command, const char *format, ...) {
     return EXIT_USAGE;
 }
 
-/* "10m", "90s", "1.5h", "45": seconds. */
-static bool parse_duration(const char *text, double *seconds) {
-    static const struct {
-        char unit;
-        double factor;
-    } UNITS[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
+/* A number, and a unit or none: "10m", "1.5h", "512M". factors: of the letters in `units`. */
+static bool parse_scaled(const char *text, const char *units, const double *factors, double *value) {
     char number[32];
     const size_t length = strlen(text);
     double factor = 1;
     if (length == 0 || length >= sizeof number) return false;
     memcpy(number, text, length + 1);
-    for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++)
-        if (text[length - 1] == UNITS[i].unit) factor = UNITS[i].factor, number[length - 1] = '\0';
-    if (!text_real(number, seconds) || !(*seconds >= 0) || *seconds > 1e9) return false;
-    *seconds *= factor;
+    const char *unit = strchr(units, text[length - 1]);
+    if (unit) factor = factors[unit - units], number[length - 1] = '\0';
+    if (!text_real(number, value) || !(*value >= 0) || *value > 1e19) return false;
+    *value *= factor;
     return true;
 }
 
-/* "512M", "8G", "1073741824": bytes. */
+static bool parse_duration(const char *text, double *seconds) {
+    return parse_scaled(text, "smh", (const double[]){1, 60, 3600}, seconds) && *seconds <= 1e9;
+}
+
 static bool parse_bytes(const char *text, double *bytes) {
-    static const char UNITS[] = "KMGT";
-    char number[32];
-    const size_t length = strlen(text);
-    double factor = 1;
-    if (length == 0 || length >= sizeof number) return false;
-    memcpy(number, text, length + 1);
-    const char *unit = strchr(UNITS, text[length - 1]);
-    if (unit && *unit) {
-        number[length - 1] = '\0';
-        for (const char *u = UNITS; u <= unit; u++) factor *= 1024;
-    }
-    if (!text_real(number, bytes) || !(*bytes > 0)) return false;
-    *bytes *= factor;
-    return *bytes < 0x1p63; /* it becomes a size_t */
+    return parse_scaled(text, "KMGT", (const double[]){0x1p10, 0x1p20, 0x1p30, 0x1p40}, bytes) && *bytes > 0 &&
+           *bytes < 0x1p63; /* it becomes a size_t */
+}
+
+bool pairs_add(Pairs *self, const char *name, size_t length, const char *value) {
+    if (length >= PAIR_NAME_MAX || self->count == PAIRS_MAX) return false;
+    snprintf(self->names[self->count], PAIR_NAME_MAX, "%.*s", (int)length, name);
+    self->values[self->count++] = value;
+    return true;
 }
 
 /* "name=value"; false if it is none, or there is no room. */
 static bool add_pair(Pairs *pairs, const char *text) {
     const char *equals = strchr(text, '=');
-    if (!equals || equals == text || equals[1] == '\0' || equals - text >= PAIR_NAME_MAX || pairs->count == PAIRS_MAX) return false;
-    snprintf(pairs->names[pairs->count], sizeof pairs->names[0], "%.*s", (int)(equals - text), text);
-    pairs->values[pairs->count++] = equals + 1;
-    return true;
+    return equals && equals != text && equals[1] && pairs_add(pairs, text, (size_t)(equals - text), equals + 1);
 }
 
 /* Which of the words "a|b|c" the text is; false: none. */

@@ -58,6 +58,9 @@ typedef struct Pairs {
     const char *values[PAIRS_MAX];
 } Pairs;
 
+/* name: of `length` characters. False: too long, or there is no room. */
+bool pairs_add(Pairs *self, const char *name, size_t length, const char *value);
+
 /* Appends a word, in single quotes where the shell would take it apart or expand it. */
 Status quote_word(Text *self, const char *word);
 

@@ -65,16 +65,15 @@ static Status start_kept(const VariantEntry *entry, int *k) {
     return child_start(&(ChildOptions){.argv = argv}, &kept[*k].child);
 }
 
-static Status ask(const VariantChoice *choice, const Case *problem, double timeout_seconds, Launch *launch) {
+static Status ask(const VariantChoice *choice, const Case *problem, double timeout_seconds) {
     int k = find_kept(choice->entry);
     char path[PATH_MAX];
     if (k < 0) TRY(start_kept(choice->entry, &k));
-    json_t *command = json_pack("{s:s, s:s, s:s, s:o, s:o, s:b}", KEY_DO, DO_SUPPORTS, KEY_VARIANT, choice->entry->id, KEY_MODULE,
+    json_t *command = json_pack("{s:s, s:s, s:s, s:o, s:o}", KEY_DO, DO_SUPPORTS, KEY_VARIANT, choice->entry->id, KEY_MODULE,
                                 modules_path(choice->entry, modules_kind(choice->entry), path), KEY_TUNABLES,
-                                params_json(&choice->tunables), KEY_CASE, case_json(problem), KEY_LAUNCH, launch != NULL),
+                                params_json(&choice->tunables), KEY_CASE, case_json(problem)),
            *reply = NULL;
     Status status = child_ask(kept[k].child, command, timeout_seconds, &reply);
-    if (launch) *launch = reply_prepare(reply).launch;
     json_decref(command);
     json_decref(reply);
     if (status != STATUS_OK && status != STATUS_UNSUPPORTED) {
@@ -86,12 +85,15 @@ static Status ask(const VariantChoice *choice, const Case *problem, double timeo
     return status;
 }
 
-Status supports_ask(const VariantChoice *choice, const Case *problem, double timeout_seconds, Launch *launch) {
+/* Asks supports() in a process of its own, so that whatever it does costs its own row only. A process answers for one variant; it
+ * stands still between two questions. STATUS_UNSUPPORTED: the message is its reason. Otherwise "supports(): " and what became of
+ * the process (device/child.h). */
+static Status supports_ask(const VariantChoice *choice, const Case *problem, double timeout_seconds) {
     const bool fresh = find_kept(choice->entry) < 0;
-    Status status = ask(choice, problem, timeout_seconds, launch);
+    Status status = ask(choice, problem, timeout_seconds);
     const bool failed = status != STATUS_OK && status != STATUS_UNSUPPORTED;
     /* What it was asked before may have broken the process. */
-    if (failed && !fresh && interrupt_check() == STATUS_OK) status = ask(choice, problem, timeout_seconds, launch);
+    if (failed && !fresh && interrupt_check() == STATUS_OK) status = ask(choice, problem, timeout_seconds);
     return status == STATUS_OK || status == STATUS_UNSUPPORTED ? status : status_prefix(status, "supports(): ");
 }
 
@@ -124,7 +126,7 @@ Status session_refused(const Session *session) {
         return status_fail(STATUS_UNSUPPORTED, "not emulated: %s", entry->variant->not_emulated);
     if (entry->variant->error) return status_fail(STATUS_INVALID, "%s", entry->variant->error);
     const double timeout = session->options ? session->options->timeout_seconds : run_options_default().timeout_seconds;
-    return entry->variant->supports ? supports_ask(session->choice, session->problem, timeout, NULL) : STATUS_OK;
+    return entry->variant->supports ? supports_ask(session->choice, session->problem, timeout) : STATUS_OK;
 }
 
 /* ---- The worker. */

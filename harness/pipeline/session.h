@@ -132,12 +132,7 @@ bool gpu_there(int device, char *no_gpu_reason, size_t size);
 /* Would the emulator run this choice? */
 bool is_emulated(const VariantChoice *choice, EmulatorKind emulator, bool has_gpu);
 
-/* Asks supports() in a process of its own, so that whatever it does costs its own row only. A process answers for one variant; it
- * stands still between two questions. STATUS_UNSUPPORTED: the message is its reason. Otherwise "supports(): " and what became of
- * the process (device/child.h). launch: also what configuration() reports for the case on the first device (docs/PROTOCOL.md); may
- * be NULL. */
-Status supports_ask(const VariantChoice *choice, const Case *problem, double timeout_seconds, Launch *launch);
-/* Ends the processes. */
+/* Ends the processes in which supports() is asked. */
 void supports_close(void);
 /* Reasons to skip that need no data: no GPU, supports(). STATUS_UNSUPPORTED with the reason; STATUS_OK: none; STATUS_INVALID with
  * the compiler's first error if there is no module; another Status if supports() crashed or hung. */

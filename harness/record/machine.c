@@ -69,16 +69,15 @@ static json_t *last_level_cache(void) {
     long long bytes = 0;
     int highest = 0;
     for (int i = 0; i < 10; i++) {
-        char path[96], text[64];
+        char path[96], text[64], unit = ' ';
+        long long size;
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
         if (!first_line(path, text, sizeof text)) break;
         const int level = atoi(text);
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
-        if (level < highest || !first_line(path, text, sizeof text)) continue;
-        char *unit;
-        const long long size = strtoll(text, &unit, 10);
+        if (level < highest || !first_line(path, text, sizeof text) || sscanf(text, "%lld%c", &size, &unit) < 1) continue;
         highest = level;
-        bytes = size * (*unit == 'K' ? 1024 : *unit == 'M' ? 1024 * 1024 : 1);
+        bytes = size * (unit == 'K' ? 1024 : unit == 'M' ? 1024 * 1024 : 1);
     }
     if (bytes == 0) bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
     return bytes > 0 ? json_integer(bytes) : json_null();

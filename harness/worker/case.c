@@ -100,7 +100,7 @@ static Status open_arrays(Worker *worker, const json_t *list, bool writable, Arr
 }
 
 /* {"device": "cuda", "blocks": 264, ...}, or null if the variant reports nothing. */
-Status case_tell_launch(const Worker *worker, json_t *reply) {
+static Status tell_launch(const Worker *worker, json_t *reply) {
     LaunchNotes notes = {0};
     if (worker->variant->configuration) TRY(worker->variant->configuration(&worker->args, &notes));
     const char *kind = worker->device ? worker->device->kind : worker->variant->backend == BACKEND_CPU ? "cpu" : "cuda";
@@ -204,7 +204,7 @@ Status case_prepare(Worker *worker, json_t *reply) {
         TRY(buffer_create(worker->device, &shape, &worker->device_counts));
         args->counts = worker->device_counts.array.data;
     }
-    TRY(case_tell_launch(worker, reply));
+    TRY(tell_launch(worker, reply));
     worker->in_use_prepared = in_use(worker);
     json_object_set_new(reply, KEY_PREPARE_SECONDS, json_null());
     if (!variant->prepare) return STATUS_OK;

@@ -113,7 +113,7 @@ static Status do_count(Worker *worker, const json_t *command, json_t *reply) {
 /* ---- Questions, without a case being open. */
 
 /* supports(), and configuration() if that is wanted, by shapes; nothing of the question stays. */
-static Status question_supports(const json_t *command, json_t *reply) {
+static Status question_supports(const json_t *command) {
     Worker asked = {0};
     char reason[REASON_MAX] = "";
     TRY(case_choose(&asked, command));
@@ -126,7 +126,7 @@ static Status question_supports(const json_t *command, json_t *reply) {
                                .out_count = asked.op->out_count};
     const Variant *variant = asked.variant;
     if (variant->supports && !variant->supports(&asked.args, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
-    return json_is_true(json_object_get(command, KEY_LAUNCH)) ? case_tell_launch(&asked, reply) : STATUS_OK;
+    return STATUS_OK;
 }
 
 static Status question_ceilings(Worker *worker, const json_t *command, json_t *reply) {
@@ -222,7 +222,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, DO_TIME) == 0) return do_time(worker, command, reply);
     if (strcmp(what, DO_COUNT) == 0) return do_count(worker, command, reply);
     if (strcmp(what, DO_END) == 0) return case_end(worker, reply);
-    if (strcmp(what, DO_SUPPORTS) == 0) return question_supports(command, reply);
+    if (strcmp(what, DO_SUPPORTS) == 0) return question_supports(command);
     if (strcmp(what, DO_CEILINGS) == 0) return question_ceilings(worker, command, reply);
     if (strcmp(what, DO_LIMIT) == 0) return question_limit(worker, command, reply);
     if (strcmp(what, DO_REFERENCE) == 0) return question_reference(worker, command);

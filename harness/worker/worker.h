@@ -142,8 +142,6 @@ Status case_choose(Worker *worker, const json_t *command);
 Status case_open(Worker *worker, const json_t *command);
 /* What is the variant's: supports(), scratch, prepare(). The reply gets `prepare_seconds` and `launch`. */
 Status case_prepare(Worker *worker, json_t *reply);
-/* {"device": "cuda", "blocks": 264, ...} as `launch`, or null if the variant reports nothing. */
-Status case_tell_launch(const Worker *worker, json_t *reply);
 /* release(), and everything of the case is given back, whatever was opened of it; the device stays open. STATUS_CHECK if release()
  * leaves memory that prepare() took. The reply gets `kept_bytes`: by how much more of the device is in use than after the first
  * case of this worker; and `restless`: threads do not come to rest. */

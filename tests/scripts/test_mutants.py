@@ -163,15 +163,6 @@ def test_every_mutant_has_an_expectation():
     assert shipped == {*EXPECTED, *TIMED_ONLY, *ON_GPU, *ELSEWHERE}
 
 
-def test_doctor_survives_a_variant_that_aborts(doctor):
-    expect(doctor.returncode == 0, "doctor ends well", doctor)
-    expect(
-        "launch       double/cpu_aborts_when_asked: supports(): crashed: signal 6" in doctor.stdout,
-        "and says it",
-        doctor,
-    )
-
-
 def test_second_call(folder):
     """What malloc keeps of released blocks is no leak, in the second call of a process as little as after a thousand."""
     out = folder / "second.jsonl"

@@ -1,4 +1,4 @@
-/* A variant whose supports() ends the process that asks: a list of variants, and `doctor`, go on without it. */
+/* A variant whose supports() ends the process that asks: a list of variants goes on without it. */
 #include "variant.h"
 
 #include <stdlib.h>
