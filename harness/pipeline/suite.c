@@ -54,44 +54,32 @@ static Status begin_row(const Batch *batch, const Session *row) {
     return row_begin(batch->run->id, row->item, row->problem, row->choice, row->emulated, row->row);
 }
 
-/* *out: is it left out? The file has it, the budget is spent, or it is put off. */
-static Status leave_out(Batch *batch, Session *row, bool *out) {
-    Run *run = batch->run;
-    row->index = ++run->index;
-    *out = true;
-    ResumeAnswer answer;
-    TRY(resume_ask(&run->done, row->row, &answer));
-    run->summary->resumed += answer == RESUME_DONE;
-    run->summary->repeated += answer == RESUME_REPEATED;
-    if (answer != RESUME_RUN) return STATUS_OK;
-    const double took = resume_seconds(&run->done, row->row);
-    if (clock_seconds() + took > run_deadline(run) && run->executed >= run->options->least_rows) {
-        run->summary->left_by_budget++;
-        return STATUS_OK;
-    }
-    if (later_waits(&run->later, row->item, took)) {
-        run->index--; /* its turn comes */
-        return later_add(&run->later, &(LaterRow){row->item, row->choice, took});
-    }
-    *out = false;
-    return STATUS_OK;
-}
-
 static void drop_row(Session *row) {
     if (row->row) row_free(row->row);
     free(row->row);
     row->row = NULL;
 }
 
-/* row->row is NULL afterwards if it is left out. */
+/* row->row is NULL afterwards if it is left out: the file has it, the budget is spent, or it is put off. */
 static Status begin(Batch *batch, Session *row) {
-    bool out = false;
+    Run *run = batch->run;
+    ResumeAnswer answer;
     row->row = calloc(1, sizeof *row->row);
     if (!row->row) return status_fail(STATUS_MEMORY, "no memory for a row");
     TRY(begin_row(batch, row));
-    TRY(leave_out(batch, row, &out));
-    if (out) drop_row(row);
-    return STATUS_OK;
+    row->index = ++run->index;
+    TRY(resume_ask(&run->done, row->row, &answer));
+    const double took = resume_seconds(&run->done, row->row);
+    const bool wanted = answer == RESUME_RUN,
+               spent = clock_seconds() + took > run_deadline(run) && run->executed >= run->options->least_rows;
+    if (wanted && !spent && !later_waits(&run->later, row->item, took)) return STATUS_OK;
+    drop_row(row);
+    run->summary->resumed += answer == RESUME_DONE;
+    run->summary->repeated += answer == RESUME_REPEATED;
+    run->summary->left_by_budget += wanted && spent;
+    if (!wanted || spent) return STATUS_OK;
+    run->index--; /* its turn comes */
+    return later_add(&run->later, &(LaterRow){row->item, row->choice, took});
 }
 
 static Status evaluate_row(Batch *batch, VariantWorker *worker, Session *row) {
