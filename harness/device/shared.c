@@ -11,27 +11,30 @@
 
 enum { LEAST_BYTES = 4096 }; /* an empty mapping does not exist */
 
-static Status map(const char *name, size_t bytes, int protection, Shared *out) {
-    const size_t mapped = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
-    out->data = mmap(NULL, mapped, protection, MAP_SHARED, out->fd, 0);
-    out->bytes = bytes;
-    if (out->data != MAP_FAILED) return STATUS_OK;
-    const int why = errno;
-    close(out->fd);
-    *out = (Shared){.fd = -1};
-    return status_fail(STATUS_MEMORY, "cannot map %zu bytes for %s: %s", bytes, name, strerror(why));
+static size_t mapped_bytes(size_t bytes) {
+    return bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+}
+
+static Status map(int fd, const char *name, size_t bytes, bool writable, void **data) {
+    *data = mmap(NULL, mapped_bytes(bytes), writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+    if (*data != MAP_FAILED) return STATUS_OK;
+    return status_fail(STATUS_MEMORY, "cannot map %zu bytes for %s: %s", bytes, name, strerror(errno));
 }
 
 Status shared_create(const char *name, size_t bytes, Shared *out) {
-    *out = (Shared){.fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-    if (out->fd < 0) return status_fail(STATUS_MEMORY, "no shared memory for %s: %s", name, strerror(errno));
-    if (ftruncate(out->fd, (off_t)(bytes < LEAST_BYTES ? LEAST_BYTES : bytes)) != 0) {
-        const int why = errno;
-        close(out->fd);
-        *out = (Shared){.fd = -1};
-        return status_fail(STATUS_MEMORY, "no %zu bytes of shared memory for %s: %s", bytes, name, strerror(why));
-    }
-    return map(name, bytes, PROT_READ | PROT_WRITE, out);
+    void *data = NULL;
+    *out = (Shared){.fd = -1};
+    const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) return status_fail(STATUS_MEMORY, "no shared memory for %s: %s", name, strerror(errno));
+    const Status status =
+        ftruncate(fd, (off_t)mapped_bytes(bytes)) == 0
+            ? map(fd, name, bytes, true, &data)
+            : status_fail(STATUS_MEMORY, "no %zu bytes of shared memory for %s: %s", bytes, name, strerror(errno));
+    if (status == STATUS_OK)
+        *out = (Shared){.data = data, .bytes = bytes, .fd = fd};
+    else
+        close(fd);
+    return status;
 }
 
 Status shared_seal(Shared *shared, bool writable) {
@@ -55,9 +58,8 @@ Status shared_open(int fd, const char *name, size_t bytes, bool writable, Shared
     if (fstat(fd, &facts) != 0) return status_fail(STATUS_IO, "%s: no file was handed over: %s", name, strerror(errno));
     if ((size_t)facts.st_size < bytes)
         return status_fail(STATUS_IO, "%s: the file is shorter than the %zu bytes announced", name, bytes);
-    const size_t mapped = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
-    void *data = mmap(NULL, mapped, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
-    if (data == MAP_FAILED) return status_fail(STATUS_MEMORY, "cannot map %zu bytes for %s: %s", bytes, name, strerror(errno));
+    void *data = NULL;
+    TRY(map(fd, name, bytes, writable, &data));
     *out = (Shared){.data = data, .bytes = bytes, .fd = -1};
     return STATUS_OK;
 }
@@ -107,7 +109,7 @@ Status shared_receive(int socket, int *files, int *count) {
 
 void shared_destroy(Shared *shared) {
     if (!shared->data) return;
-    munmap(shared->data, shared->bytes < LEAST_BYTES ? LEAST_BYTES : shared->bytes);
+    munmap(shared->data, mapped_bytes(shared->bytes));
     if (shared->fd >= 0) close(shared->fd);
     *shared = (Shared){.fd = -1};
 }

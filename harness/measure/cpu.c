@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "measure/measure.h"
 #include "measure/moves_cpu.h"
-#include "measure/sampling.h"
 
 #include <math.h>
 #include <stdint.h>

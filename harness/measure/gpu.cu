@@ -7,7 +7,6 @@
 #include "kernel.h"
 #include "measure/gpu_queue.h"
 #include "measure/measure.h"
-#include "measure/sampling.h"
 
 #include <math.h>
 #include <stdio.h>

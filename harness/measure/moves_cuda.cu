@@ -137,6 +137,27 @@ Status launch_nothing(void *context) {
     return launch(empty_kernel, {1, 1, 0, static_cast<const Arena *>(context)->stream});
 }
 
+/* One block for both arrays, so that small ones share pages as a variant's may. */
+Status open_arena(Arena *arena, size_t read, size_t written) {
+    enum { PAGE = 4096 };
+    int device = 0;
+    void *block = nullptr;
+    const size_t to = (read + PAGE - 1) / PAGE * PAGE, all = to + written + PAGE;
+    arena->read = read, arena->written = written;
+    TRY_CUDA(cudaGetDevice(&device));
+    TRY_CUDA(cudaDeviceGetAttribute(&arena->sms, cudaDevAttrMultiProcessorCount, device));
+    const cudaError_t error = cudaMalloc(&block, all);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return status_fail(error == cudaErrorMemoryAllocation ? STATUS_MEMORY : STATUS_DEVICE, "two arrays in %zu bytes: %s", all,
+                           cudaGetErrorString(error));
+    }
+    arena->from = static_cast<char *>(block), arena->to = arena->from + to;
+    TRY_CUDA(cudaMemsetAsync(block, 0x3c, all, arena->stream));
+    TRY_CUDA(cudaStreamSynchronize(arena->stream));
+    return STATUS_OK;
+}
+
 /* ---- Peaks: bytes in these ways, multiply-adds in registers, and what a launch takes. */
 
 const size_t BYTES_DEFAULT = (size_t)1 << 30;
@@ -222,24 +243,8 @@ Status bytes_per_array(size_t hint, size_t *bytes) {
     return STATUS_OK;
 }
 
-Status open_arena(Arena *arena, size_t bytes) {
-    int device = 0;
-    void *from = nullptr, *to = nullptr;
-    TRY_CUDA(cudaGetDevice(&device));
-    TRY_CUDA(cudaDeviceGetAttribute(&arena->sms, cudaDevAttrMultiProcessorCount, device));
-    TRY_CUDA(cudaMalloc(&from, bytes));
-    arena->from = static_cast<char *>(from);
-    TRY_CUDA(cudaMalloc(&to, bytes));
-    arena->to = static_cast<char *>(to);
-    TRY_CUDA(cudaMemsetAsync(from, 0x3c, bytes, arena->stream));
-    TRY_CUDA(cudaMemsetAsync(to, 0x3c, bytes, arena->stream));
-    TRY_CUDA(cudaStreamSynchronize(arena->stream));
-    return STATUS_OK;
-}
-
 /* ---- The least time to move bytes, in whatever way is fastest. */
 
-enum { PAGE = 4096 };
 const MeasureLimits GLANCE = {5, 9, 5e-3}, LOOK = {9, 31, 20e-3};
 
 const Move EMPTY = {"empty kernel", launch_nothing, false};
@@ -287,28 +292,6 @@ Status take_modes(Arena *arena, unsigned modes, Limit out[MEASURE_MODE_COUNT]) {
     return STATUS_OK;
 }
 
-/* One block for both, so that small arrays share pages as a variant's may. */
-Status open_arena(Arena *arena, const LimitTask *task, double *scale) {
-    int device = 0;
-    const double bytes = task->read + task->written;
-    *scale = bytes > LIMIT_BYTES_MAX ? bytes / LIMIT_BYTES_MAX : 1;
-    arena->read = static_cast<size_t>(task->read / *scale), arena->written = static_cast<size_t>(task->written / *scale);
-    const size_t to = (arena->read + PAGE - 1) / PAGE * PAGE, all = to + arena->written + PAGE;
-    TRY_CUDA(cudaGetDevice(&device));
-    TRY_CUDA(cudaDeviceGetAttribute(&arena->sms, cudaDevAttrMultiProcessorCount, device));
-    void *block = nullptr;
-    const cudaError_t error = cudaMalloc(&block, all);
-    if (error != cudaSuccess) {
-        (void)cudaGetLastError();
-        return status_fail(error == cudaErrorMemoryAllocation ? STATUS_MEMORY : STATUS_DEVICE, "limit: %zu bytes: %s", all,
-                           cudaGetErrorString(error));
-    }
-    arena->from = static_cast<char *>(block), arena->to = arena->from + to;
-    TRY_CUDA(cudaMemsetAsync(block, 0x3c, all, arena->stream));
-    TRY_CUDA(cudaStreamSynchronize(arena->stream));
-    return STATUS_OK;
-}
-
 } // namespace
 
 Status ceilings_cuda(void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count) {
@@ -317,19 +300,18 @@ Status ceilings_cuda(void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX],
     size_t bytes = 0;
     arena.stream = static_cast<cudaStream_t>(stream);
     TRY(bytes_per_array(bytes_hint, &bytes));
-    Status status = open_arena(&arena, bytes);
+    Status status = open_arena(&arena, bytes, bytes);
     if (status == STATUS_OK) status = measure_all(&arena, bytes, out, count);
     if (arena.from) (void)cudaFree(arena.from);
-    if (arena.to) (void)cudaFree(arena.to);
     return status;
 }
 
 Status limit_cuda(void *stream, const LimitTask *task, Limit out[MEASURE_MODE_COUNT]) {
     for (int m = 0; m < MEASURE_MODE_COUNT; m++) out[m] = Limit{NAN, ""};
     Arena arena = {};
-    double scale = 1;
+    const double bytes = task->read + task->written, scale = bytes > LIMIT_BYTES_MAX ? bytes / LIMIT_BYTES_MAX : 1;
     arena.stream = static_cast<cudaStream_t>(stream);
-    Status status = open_arena(&arena, task, &scale);
+    Status status = open_arena(&arena, static_cast<size_t>(task->read / scale), static_cast<size_t>(task->written / scale));
     if (status == STATUS_OK) status = take_modes(&arena, task->modes, out);
     if (arena.from) (void)cudaFree(arena.from);
     for (int m = 0; m < MEASURE_MODE_COUNT; m++)

@@ -1,4 +1,4 @@
-#include "measure/sampling.h"
+#include "measure/measure.h"
 
 #include "base/clock.h"
 #include "base/mode.h"

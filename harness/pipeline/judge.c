@@ -1,7 +1,7 @@
 #include "pipeline/evaluate.h"
 
 #include "base/poison.h"
-#include "measure/sampling.h"
+#include "measure/measure.h"
 #include "protocol.h"
 #include "verify/exact.h"
 #include "verify/norms.h"

@@ -2,6 +2,236 @@
  */
 #include "discount.h"
 
+#include "base/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* ---- What the op and its gradient have in common. */
+
+const char *const DISCOUNT_DIRECTIONS[] = {"right", "left", NULL};
+const char *const DISCOUNT_GAMMAS[] = {"all", "row", "element", NULL};
+const char *const DISCOUNT_RESETS[] = {"none", "mask", NULL};
+
+static const double ELEMENTS_MAX = 0x1p46; /* beyond any memory, and counts of bytes still fit */
+
+static size_t batch_of(const Case *problem) {
+    return (size_t)params_int(&problem->params, "batch");
+}
+
+static size_t n_of(const Case *problem) {
+    return (size_t)params_int(&problem->params, "n");
+}
+
+Array discount_matrix(const Case *problem, const char *name) {
+    Array array = array_1d(name, problem->dtype, batch_of(problem));
+    array.rank = 2;
+    array.shape[1] = n_of(problem);
+    return array;
+}
+
+Array discount_gamma(const Case *problem, const char *name) {
+    switch ((DiscountGamma)params_choice(&problem->params, "gamma_per")) {
+    case GAMMA_ROW:
+        return array_1d(name, problem->dtype, batch_of(problem));
+    case GAMMA_ELEMENT:
+        return discount_matrix(problem, name);
+    default:
+        return array_1d(name, problem->dtype, 1);
+    }
+}
+
+Array discount_reset(const Case *problem) {
+    Array array = discount_matrix(problem, "reset");
+    array.dtype = DTYPE_U8;
+    if (params_choice(&problem->params, "reset") == 0) array.shape[0] = array.shape[1] = 0;
+    return array;
+}
+
+static bool is_unrounded(const Case *problem) {
+    return params_has(&problem->params, "reference") && params_choice(&problem->params, "reference") == 1;
+}
+
+Status discount_check(const Case *problem) {
+    if (is_unrounded(problem) && params_choice(&problem->params, "gamma_per") != GAMMA_ALL)
+        return status_fail(STATUS_INVALID,
+                           "reference=unrounded is for gamma_per=all, not gamma_per=%s: there gamma is not one number",
+                           params_text(&problem->params, "gamma_per"));
+    const double gamma = params_real(&problem->params, "gamma");
+    if (problem->dtype == DTYPE_F32 && fabs(gamma) > (double)FLT_MAX)
+        return status_fail(STATUS_INVALID, "gamma=%g is no f32: at most %g is expected", gamma, (double)FLT_MAX);
+    if ((double)batch_of(problem) * (double)n_of(problem) <= ELEMENTS_MAX) return STATUS_OK;
+    return status_fail(STATUS_INVALID, "batch=%zu n=%zu: more than 2^46 elements", batch_of(problem), n_of(problem));
+}
+
+static Status expect_floats(const Array *array, const char *name, const Case *problem) {
+    if (array->dtype != DTYPE_F32 && array->dtype != DTYPE_F64)
+        return status_fail(STATUS_INVALID, "%s: f32 or f64 is expected, not %s", name, dtype_name(array->dtype));
+    if (problem && array->dtype != problem->dtype)
+        return status_fail(STATUS_INVALID, "%s: %s is expected, as x has it, not %s", name, dtype_name(problem->dtype),
+                           dtype_name(array->dtype));
+    return STATUS_OK;
+}
+
+/* Has the array the shape of x: [batch, n], or [n] where x is [n]? */
+static bool like_x(const Array *array, const Array *x) {
+    if (array->rank != x->rank) return false;
+    for (int d = 0; d < x->rank; d++)
+        if (array->shape[d] != x->shape[d]) return false;
+    return true;
+}
+
+static Status refuse_shape(const Array *array, const char *name, const char *wanted, const Array *x) {
+    char has[128], of_x[128];
+    return status_fail(STATUS_INVALID, "%s: %s is expected, not %s (x is %s)", name, wanted, array_describe(array, has, sizeof has),
+                       array_describe(x, of_x, sizeof of_x));
+}
+
+static Status adopt_x(const Array *x, Case *problem) {
+    if (x->rank < 0) return status_fail(STATUS_INVALID, "x: missing; an f32 or f64 array [n] or [batch, n] is expected");
+    if (x->rank != 1 && x->rank != 2)
+        return status_fail(STATUS_INVALID, "x: one or two dimensions, [n] or [batch, n], are expected, not %d", x->rank);
+    TRY(expect_floats(x, "x", NULL));
+    problem->dtype = x->dtype;
+    TRY(vector_set_size(problem, "batch", x->rank == 2 ? x->shape[0] : 1));
+    TRY(vector_set_size(problem, "n", x->shape[x->rank - 1]));
+    return discount_check(problem);
+}
+
+/* The powers of an infinite factor are nothing that variants agree on. */
+static Status expect_finite(const Array *array, const char *name) {
+    const size_t count = array->data ? array_count(array) : 0; /* no data: shapes are all that is known */
+    for (size_t i = 0; i < count; i++) {
+        const double value = vector_at(array, i);
+        if (!isfinite(value)) return status_fail(STATUS_INVALID, "%s[%zu] is %g: finite factors are expected", name, i, value);
+    }
+    return STATUS_OK;
+}
+
+/* Variants ask the parameter whether powers of a discount fit; where all share the one of an array, that is the parameter. */
+static Status set_discount(const Array *gamma, Case *problem) {
+    if (!gamma->data) return STATUS_OK;
+    char text[32];
+    snprintf(text, sizeof text, "%.17g", vector_at(gamma, 0));
+    return params_set(&problem->params, "gamma", text);
+}
+
+static Status adopt_gamma(const Array *gamma, const Array *x, Case *problem) {
+    if (gamma->rank < 0) return STATUS_OK; /* made from the parameters */
+    TRY(expect_floats(gamma, "gamma", problem));
+    const bool one = gamma->rank == 0 || (gamma->rank == 1 && gamma->shape[0] == 1);
+    const bool row = gamma->rank == 1 && gamma->shape[0] == batch_of(problem) && x->rank == 2;
+    if (!one && !row && !like_x(gamma, x)) return refuse_shape(gamma, "gamma", "[1], [batch] or the shape of x", x);
+    TRY(expect_finite(gamma, "gamma"));
+    if (one) TRY(set_discount(gamma, problem));
+    return params_set(&problem->params, "gamma_per", DISCOUNT_GAMMAS[one ? GAMMA_ALL : row ? GAMMA_ROW : GAMMA_ELEMENT]);
+}
+
+static Status adopt_reset(const Array *reset, const Array *x, Case *problem) {
+    if (reset->rank < 0) return STATUS_OK;
+    if (reset->dtype != DTYPE_U8)
+        return status_fail(STATUS_INVALID, "reset: u8 (0, or 1 where a segment begins) is expected, not %s",
+                           dtype_name(reset->dtype));
+    if (!like_x(reset, x)) return refuse_shape(reset, "reset", "the shape of x", x);
+    return params_set(&problem->params, "reset", "mask");
+}
+
+Status discount_adopt(const Array *x, const Array *gamma, const Array *reset, const Array *dy, Case *problem) {
+    TRY(adopt_x(x, problem));
+    TRY(adopt_gamma(gamma, x, problem));
+    if (dy) {
+        if (dy->rank < 0) return status_fail(STATUS_INVALID, "dy: missing; an array of the shape and dtype of x is expected");
+        TRY(expect_floats(dy, "dy", problem));
+        if (!like_x(dy, x)) return refuse_shape(dy, "dy", "the shape of x", x);
+    }
+    return adopt_reset(reset, x, problem);
+}
+
+enum { GAMMA_STREAM = 101, RESET_STREAM = 102, RESET_DISTANCE = 257 };
+
+Status discount_generate_gamma(const Case *problem, Array *gamma) {
+    const double parameter = params_real(&problem->params, "gamma");
+    const bool one = params_choice(&problem->params, "gamma_per") == GAMMA_ALL;
+    const uint64_t key = rng_at(problem->seed, GAMMA_STREAM);
+    const size_t count = array_count(gamma);
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < count; i++) {
+        vector_put(gamma, i, one ? parameter : parameter * (0.9 + 0.1 * rng_uniform(key, i)));
+    }
+    return STATUS_OK;
+}
+
+Status discount_generate_reset(const Case *problem, Array *reset) {
+    const uint64_t key = rng_at(problem->seed, RESET_STREAM);
+    const size_t count = array_count(reset);
+    unsigned char *mask = reset->data;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < count; i++) mask[i] = rng_at(key, i) % RESET_DISTANCE == 0;
+    return STATUS_OK;
+}
+
+Discount discount_of(const Case *problem, const Array *gamma, const Array *reset) {
+    const size_t n = n_of(problem), k = (size_t)params_int(&problem->params, "k");
+    return (Discount){
+        .left = params_choice(&problem->params, "direction") == 1,
+        .f32 = problem->dtype == DTYPE_F32,
+        .unrounded = is_unrounded(problem),
+        .gamma_per = (DiscountGamma)params_choice(&problem->params, "gamma_per"),
+        .batch = batch_of(problem),
+        .n = n,
+        .terms = k == 0 || k > n ? n + 1 : k,
+        .gamma = gamma->data,
+        .reset = params_choice(&problem->params, "reset") == 1 ? reset->data : NULL,
+        .gamma_written = params_real(&problem->params, "gamma"),
+    };
+}
+
+/* ---- What any correct variant reads: see Op.least_read. */
+
+static const double GAMMA_FELT = 1e-3; /* with a smaller discount a variant might do without what is carried */
+
+/* An element counts unless a NaN or an infinity is carried into it, which may decide its sum alone. In the order in which sums
+ * grow: from the right, unless they are left or (not both) transposed. */
+static DiscountReads row_reads(const Discount *self, const Array *x, size_t row) {
+    const bool from_left = self->left != self->adjoint;
+    const unsigned char *reset = self->reset ? self->reset + row * self->n : NULL;
+    DiscountReads reads = {0};
+    size_t decided = 0; /* so many further elements get a NaN or an infinity */
+    bool first = true;
+    for (size_t step = 0; step < self->n; step++) {
+        const size_t i = from_left ? step : self->n - 1 - step, before = from_left ? i - 1 : i + 1;
+        const bool cut = step > 0 && reset && reset[self->adjoint ? before : i];
+        if (cut) reads.cuts++, first = true, decided = 0;
+        if (decided == 0) reads.elements++, reads.carried += !first;
+        if (decided > 0) decided--;
+        const bool finite = vector_finite_at(x, row * self->n + i);
+        reads.resets += step > 0 && finite;
+        if (!finite) decided = self->terms - 1;
+        first = false;
+    }
+    return reads;
+}
+
+DiscountReads discount_reads(const Discount *self, const Array *x) {
+    double elements = 0, carried = 0, cuts = 0, resets = 0;
+#pragma omp parallel for schedule(static) reduction(+ : elements, carried, cuts, resets)
+    for (size_t row = 0; row < self->batch; row++) {
+        const DiscountReads reads = row_reads(self, x, row);
+        elements += reads.elements, carried += reads.carried, cuts += reads.cuts, resets += reads.resets;
+    }
+    return (DiscountReads){elements, carried, cuts, resets};
+}
+
+double discount_factor_reads(const Case *problem, const Discount *self, const DiscountReads *reads) {
+    if (self->terms < 2 || self->n < 2) return 0; /* nothing is carried */
+    const double size = (double)dtype_size(problem->dtype);
+    const double gamma = self->gamma_per == GAMMA_ELEMENT ? reads->carried : self->gamma_per == GAMMA_ROW ? (double)self->batch : 0;
+    const bool felt = fabs(params_real(&problem->params, "gamma")) >= GAMMA_FELT;
+    return size * gamma + (self->reset && felt ? reads->resets : 0);
+}
+
+/* ---- The op. */
+
 static const char *const REFERENCES[] = {"received", "unrounded", NULL};
 
 static const ParamSpec PARAMS[] = {

@@ -1,5 +1,4 @@
 #include "measure/measure.h"
-#include "measure/sampling.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
