@@ -243,6 +243,7 @@ def test_nulls_and_missing_keys():
         "spec",
         "verdict",
         "backend",
+        "outcome",
         "params",
         "name",
         "device",
