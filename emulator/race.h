@@ -62,7 +62,7 @@ typedef struct Access {
     uint8_t bytes; /* mask within the word; 0: an unused place */
     uint8_t flags;
     uint32_t clock;
-    uint32_t place; /* in the source: place_note() */
+    uint32_t place; /* in the source: place_of_code() */
 } Access;
 
 typedef struct ShadowWord {

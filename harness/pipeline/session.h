@@ -14,7 +14,7 @@
 enum { INSTANCE_MAX_BOUNDS = 8 };
 
 /* Sets of inputs of a case, by number. FIRST is the case as given, whose errors the row reports. SECOND has the same family and
- * sizes with another seed, or is varied if a seed changes nothing (verify/variation.h). Timed calls use the sets from
+ * sizes with another seed, or is varied if a seed changes nothing (verify/families.c). Timed calls use the sets from
  * instance_timed() on: two, and a third that is the first of them with a few elements overwritten, other ones in every run, which
  * shows a variant that keeps a result for some elements of the inputs. */
 typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_COUNT = 4 } DataSet;
