@@ -1,7 +1,8 @@
-/* dL/dg of sums of the last K terms: the cut into tiles of recurrence.c, differentiated backwards. A window that begins at `a`
- * before a border c and ends at e = a + K - 1 behind it is y[e] = H[e] + P[e] T[a],  H: sum of c .. e, P: product of g over c .. e,
- * T: sum of a .. c - 1 as it stands at c - 1. Nothing is divided by and nothing outside a window is touched, so a NaN reaches only
- * what depends on it; products of factors, of which only some meet elements that are not 0, have no range to leave.
+/* dL/dg of sums of the last K terms: the cut of recurrence.c, differentiated backwards. A window that begins at `a` before a
+ * border c and ends at e = a + K - 1 behind it is
+ *     y[e] = H[e] + P[e] T[a],  H: sum of c .. e, P: product of g over c .. e, T: sum of a .. c - 1 as it stands at c - 1.
+ * Nothing is divided by and nothing outside a window is touched, so a NaN reaches only what depends on it; products of factors, of
+ * which only some meet elements that are not 0, have no range to leave.
  *
  * With an infinity within reach the cut is no definition: it multiplies sums over several windows, and inf times such a sum hides
  * that the windows' own products have both signs. There each window's product is made by itself: K steps a position.
