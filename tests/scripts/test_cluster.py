@@ -9,11 +9,13 @@ import shlex
 import shutil
 import socket
 import subprocess
-import sys
-import tempfile
 import time
 
-from program import BUILD, RELEASE, RUNGS, SOURCE, call, expect, rows_of
+import pytest
+
+from program import BUILD, FULL, RELEASE, RUNGS, SOURCE, call, expect, rows_of
+
+pytestmark = pytest.mark.skipif(not FULL, reason="Slurm and ReFrame are started with --full")
 
 SHARDS = 3
 PLAN = ("smoke/double", "smoke/rolling")
@@ -133,8 +135,19 @@ def identity(row):
     return row["case"], row["spec"], row["backend"], row["verdict"]
 
 
-def job_array(folder):
-    """The page's job script, for a smaller scenario."""
+@pytest.fixture(scope="module")
+def slurm(shared_folder):
+    if reason := Slurm.refusal():
+        pytest.skip(f"Slurm: {reason}")
+    folder = shared_folder / "slurm"
+    folder.mkdir()
+    shared_folder.chmod(0o755)  # munged wants its socket within reach of all
+    with Slurm(folder) as slurm:
+        yield slurm
+
+
+def test_a_job_array_of_the_page(slurm, folder):
+    """Its job script, for a smaller scenario."""
     script = re.search(r"```bash\n(#!/bin/bash\n#SBATCH.*?)```", (SOURCE / "docs/RUNNERS.md").read_text(), re.DOTALL)[1]
     expect(
         f"--array=1-{SHARDS}" in script and f"$SLURM_ARRAY_TASK_ID/{SHARDS}" in script,
@@ -210,7 +223,17 @@ class ReFrame:
         return done, cases[0]
 
 
-def reframe_tests(reframe, system):
+@pytest.mark.parametrize("system", ["local", "slurm"])
+def test_scenarios_as_tests_of_reframe(folder, request, system):
+    program = shutil.which("reframe") or BUILD.parent / "reframe/bin/reframe"
+    if not os.access(program, os.X_OK):
+        pip = f"python3 -m venv {program.parents[1]} && {program.parent}/pip install ReFrame-HPC"
+        pytest.skip(f"no reframe on PATH nor {program} ({pip})")
+    if not RELEASE:
+        pytest.skip("this build takes no times")
+    if system == "slurm":
+        request.getfixturevalue("slurm")
+    reframe = ReFrame(program, folder)
     done, case = reframe.run(system)
     expect(
         done.returncode == 0 and case["result"] == "pass",
@@ -245,35 +268,3 @@ def reframe_tests(reframe, system):
         f"{system}: rows that fail verification fail the test",
         done,
     )
-
-
-def main():
-    if not os.environ.get("RUNGS_TEST_FULL"):
-        print("SKIP: Slurm and ReFrame are started by ./rungs test --full")
-        sys.exit(77)
-    program = shutil.which("reframe") or BUILD.parent / "reframe/bin/reframe"
-    no_slurm = Slurm.refusal()
-    no_reframe = None
-    if not os.access(program, os.X_OK):
-        no_reframe = f"no reframe on PATH nor {program} (python3 -m venv {program.parents[1]} && {program.parent}/pip install ReFrame-HPC)"
-    elif not RELEASE:
-        no_reframe = "this build takes no times"
-    for reason in filter(None, (no_slurm and f"Slurm: {no_slurm}", no_reframe and f"ReFrame: {no_reframe}")):
-        print(f"SKIP: {reason}")
-    with tempfile.TemporaryDirectory(prefix="rungs_cluster_") as name:
-        folder = pathlib.Path(name).resolve()
-        folder.chmod(0o755)  # munged wants its socket within reach of all
-        for part in ("slurm", "array", "local", "jobs"):
-            (folder / part).mkdir()
-        if not no_reframe:
-            reframe_tests(ReFrame(program, folder / "local"), "local")
-        if not no_slurm:
-            with Slurm(folder / "slurm"):
-                job_array(folder / "array")
-                if not no_reframe:
-                    reframe_tests(ReFrame(program, folder / "jobs"), "slurm")
-    sys.exit(77 if no_slurm and no_reframe else 0)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,13 +1,13 @@
 """The hashes of machine code in rows: equal for equal instructions wherever they were compiled, different for any other instruction."""
 
 import json
-import pathlib
 import re
 import shutil
 import struct
 import subprocess
 import sys
-import tempfile
+
+import pytest
 
 from program import BUILD, CONFIGURED, SOURCE, call, expect, rows_of
 
@@ -51,9 +51,10 @@ HELPER = (
 )
 
 
-def compiler():
+@pytest.fixture(scope="module")
+def nvcc():
     found = re.search(r"^CMAKE_CUDA_COMPILER:\w+=(.+)$", CONFIGURED, re.M)
-    return found and shutil.which(found.group(1))
+    return found and shutil.which(found.group(1)) or pytest.skip("this build has no nvcc")
 
 
 def compiled(nvcc, folder, source, *words, offset=1, calls=1):
@@ -91,44 +92,54 @@ def words_of(**macros):
     return [f"-D{name}={value}" for name, value in {**USUAL, **macros}.items()]
 
 
-def dependencies(nvcc, folder):
-    """Code that differs in nothing but what it refers to."""
-    usual, _ = compiled(nvcc, folder / "usual", DEPENDENT, *words_of())
-    elsewhere, _ = compiled(nvcc, folder / "elsewhere/deep", DEPENDENT, *words_of())
-    expect(usual is not None and elsewhere == usual, "the same constants and calls compiled elsewhere: equal hashes")
-    for part, what, macros in (
-        (0, "a constant of the device", {"CONSTANT": 5}),
-        (0, "an array of the device", {"GLOBAL": 5}),
-        (1, "a table of the host", {"SIZE": 9}),
-        (1, "a table of functions", {"STEP": "one"}),
-        (1, "a string", {"TEXT": '"other"'}),
-        (1, "another function called", {"CALLED": "two"}),
-        (1, "two kernels that change their names", {"FIRST": "second", "SECOND": "first"}),
-    ):
-        changed, _ = compiled(nvcc, folder / what.replace(" ", "_"), DEPENDENT, *words_of(**macros))
-        expect(changed[part] != usual[part], f"{what}: another hash of the {'host' if part else 'device'}'s code")
-        if part == 1:
-            expect(changed[0] == usual[0], f"{what}: an equal hash of the device's code")
+@pytest.fixture(scope="module")
+def usual(nvcc, shared_folder):
+    """Of DEPENDENT: (hashes, object file)."""
+    return compiled(nvcc, shared_folder / "usual", DEPENDENT, *words_of())
 
-    data = (folder / "usual/kernel.o").read_bytes()
-    alone, helped = usual, []
+
+def test_the_same_constants_and_calls_compiled_elsewhere(nvcc, folder, usual):
+    elsewhere, _ = compiled(nvcc, folder / "elsewhere/deep", DEPENDENT, *words_of())
+    assert usual[0] is not None and elsewhere == usual[0]
+
+
+@pytest.mark.parametrize(
+    "part, macros",
+    [
+        pytest.param(0, {"CONSTANT": 5}, id="a constant of the device"),
+        pytest.param(0, {"GLOBAL": 5}, id="an array of the device"),
+        pytest.param(1, {"SIZE": 9}, id="a table of the host"),
+        pytest.param(1, {"STEP": "one"}, id="a table of functions"),
+        pytest.param(1, {"TEXT": '"other"'}, id="a string"),
+        pytest.param(1, {"CALLED": "two"}, id="another function called"),
+        pytest.param(1, {"FIRST": "second", "SECOND": "first"}, id="two kernels that change their names"),
+    ],
+)
+def test_code_that_differs_in_nothing_but_what_it_refers_to(nvcc, folder, usual, part, macros):
+    changed, _ = compiled(nvcc, folder / "changed", DEPENDENT, *words_of(**macros))
+    assert changed[part] != usual[0][part], f"another hash of the {'host' if part else 'device'}'s code"
+    assert part == 0 or changed[0] == usual[0][0], "an equal hash of the device's code"
+
+
+def test_an_object_that_is_shared_is_part_of_the_code(nvcc, folder, usual):
+    (alone, data), helped = usual, []
     for known in (1, 2):
         compiled(nvcc, folder / f"helper{known}", HELPER.replace("KNOWN", str(known)))
         helped.append(hashes_of(data, shared=[code_hashes.Object((folder / f"helper{known}/kernel.o").read_bytes())]))
-    expect(
-        len({alone, *helped}) == 3 and len({h[0] for h in helped}) == 1,
-        "an object that it shares with others is part of the host's code",
-    )
+    assert len({alone, *helped}) == 3 and len({h[0] for h in helped}) == 1, "of the host's"
+
+
+def test_device_code_that_is_loaded_at_run_time_has_no_hash(nvcc, folder):
     loader, _ = compiled(
         nvcc,
         folder / "loader",
         DEPENDENT.replace("int load(", "int cuModuleLoadData(").replace("load(TEXT)", "cuModuleLoadData(TEXT)"),
         *words_of(),
     )
-    expect(loader is None, "device code that is loaded at run time: no hash")
+    assert loader is None
 
 
-def paths(nvcc, folder):
+def test_paths_of_cuda_code(nvcc, folder):
     """__FILE__ is told without the folder of the source."""
     source = 'extern "C" void tell(const char *);\n' + KERNEL.replace("{ for", "{ tell(__FILE__); for")
     found = []
@@ -191,11 +202,12 @@ def built(path, source, *words, **macros):
     return path.with_suffix(".o").read_bytes()
 
 
-def on_the_cpu(folder):
-    """By itself, with what it calls of others, and of nobody that the build knows."""
+@pytest.fixture(scope="module")
+def hash_of(shared_folder):
+    """Of LOOP: by itself, with what it calls of others, and of nobody that the build knows."""
     helpers = {
         divisor: [
-            code_hashes.Object(built(folder / f"{divisor}/impls/axpy/{name}.c", source, DIVISOR=divisor))
+            code_hashes.Object(built(shared_folder / f"{divisor}/impls/axpy/{name}.c", source, DIVISOR=divisor))
             for name, source in (("_help", CPU_HELPER), ("_deep", CPU_DEEPER))
         ]
         for divisor in (2, 4)
@@ -203,36 +215,57 @@ def on_the_cpu(folder):
     runtimes = code_hashes.runtime_offers()
 
     def hash_of(place, divisor=2, file="cpu_loop.c", words=(), **macros):
-        data = built(folder / place / "impls/axpy" / file, LOOP, *words, **{**CPU_USUAL, **macros})
-        return hashes_of(
-            data, False, shared=helpers[divisor], known=runtimes, source=str(folder / place), own=f"/axpy/{file}"
-        )
+        folder = shared_folder / place
+        data = built(folder / "impls/axpy" / file, LOOP, *words, **{**CPU_USUAL, **macros})
+        helped = {"shared": helpers[divisor], "known": runtimes}
+        return hashes_of(data, False, **helped, source=str(folder), own=f"/axpy/{file}")
 
-    usual = hash_of("one")
-    expect(
-        usual[0] is None and re.fullmatch("[0-9a-f]{16}", usual[1]), f"a CPU variant has a hash, of the host: {usual}"
-    )
-    expect(hash_of("another/place/further") == usual, "elsewhere: an equal hash")
-    expect(
-        hash_of("two", file="cpu_plain.c", NAME="second", VARIANT="rungs_variant_axpy__cpu_plain") == usual,
-        "other names, of the file too: an equal hash",
-    )
-    for what, macros in (
-        ("a constant", {"FACTOR": 5}),
-        ("a table", {"ENTRY": 4}),
-        ("a call more", {"MORE": "y[0] = helped(1);"}),
-        ("a function of libm", {"MORE": "y[0] = exp(y[0]);"}),
-        ("what the descriptor says", {"SUMMARY": '"two loops"'}),
-        ("options of the compiler", {"words": ("-march=x86-64-v3", "-ffast-math")}),
-    ):
-        expect(hash_of(what.replace(" ", "_"), **macros) not in (usual, None), f"{what}: another hash")
-    expect(hash_of("helped", divisor=4) not in (usual, None), "what a shared object that it calls calls: another hash")
-    expect(hash_of("outside", MORE="y[0] = other(1);") is None, "a library's function, which may change alone: no hash")
-    expect(
-        hash_of("loads", MORE="dlopen(0, 0);", words=("-Wno-implicit-function-declaration",)) is None,
-        "code that is loaded at run time: no hash",
-    )
-    expect(hash_of("late", words=("-flto", "-fno-fat-lto-objects")) is None, "code that the linker makes: no hash")
+    return hash_of
+
+
+@pytest.fixture(scope="module")
+def usual_cpu(hash_of):
+    return hash_of("one")
+
+
+def test_a_cpu_variant_has_a_hash_of_the_host(usual_cpu):
+    assert usual_cpu[0] is None and re.fullmatch("[0-9a-f]{16}", usual_cpu[1])
+
+
+def test_places_and_names_leave_the_hash_as_it_is(hash_of, usual_cpu):
+    assert hash_of("another/place/further") == usual_cpu
+    names = {"file": "cpu_plain.c", "NAME": "second", "VARIANT": "rungs_variant_axpy__cpu_plain"}
+    assert hash_of("two", **names) == usual_cpu
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"FACTOR": 5}, id="a constant"),
+        pytest.param({"ENTRY": 4}, id="a table"),
+        pytest.param({"MORE": "y[0] = helped(1);"}, id="a call more"),
+        pytest.param({"MORE": "y[0] = exp(y[0]);"}, id="a function of libm"),
+        pytest.param({"SUMMARY": '"two loops"'}, id="what the descriptor says"),
+        pytest.param({"words": ("-march=x86-64-v3", "-ffast-math")}, id="options of the compiler"),
+        pytest.param({"divisor": 4}, id="what a shared object that it calls calls"),
+    ],
+)
+def test_other_code_has_another_hash(hash_of, usual_cpu, changed):
+    assert hash_of("other", **changed) not in (usual_cpu, None)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"MORE": "y[0] = other(1);"}, id="a function of a library, which may change alone"),
+        pytest.param(
+            {"MORE": "dlopen(0, 0);", "words": ("-Wno-implicit-function-declaration",)}, id="loaded at run time"
+        ),
+        pytest.param({"words": ("-flto", "-fno-fat-lto-objects")}, id="made by the linker"),
+    ],
+)
+def test_code_that_is_not_there_has_no_hash(hash_of, changed):
+    assert hash_of("other", **changed) is None
 
 
 def section_of(elf, name):
@@ -247,26 +280,40 @@ def section_of(elf, name):
     raise AssertionError(f"no section {name}")
 
 
-def on_the_device(nvcc):
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        hashes, data = compiled(nvcc, folder / "one", KERNEL)
-        expect(all(re.fullmatch("[0-9a-f]{16}", h) for h in hashes), "device and host code have a hash")
-        again, other = compiled(nvcc, folder / "another/place", "// moved down\n\n" + KERNEL)
-        expect(
-            again == hashes and other != data,
-            "the same code compiled elsewhere, on other lines: another object, equal hashes",
-        )
-        changed, _ = compiled(nvcc, folder / "two", KERNEL, offset=2)
-        expect(changed[0] != hashes[0], "another constant in the kernel: another hash of the device's code")
-        twice, _ = compiled(nvcc, folder / "three", KERNEL, calls=2)
-        expect(twice[0] == hashes[0] and twice[1] != hashes[1], "the kernel called twice: only the host's hash differs")
-        dependencies(nvcc, folder / "dependencies")
-        paths(nvcc, folder / "paths")
-        if "--compress-mode" in subprocess.run([nvcc, "--help"], capture_output=True, text=True).stdout:
-            small, packed = compiled(nvcc, folder / "four", KERNEL, "--compress-mode=size")
-            expect(packed.count(code_hashes.ZSTD_MAGIC) > data.count(code_hashes.ZSTD_MAGIC), "this one is compressed")
-            expect(small == hashes, "compressed or not: equal hashes")
+@pytest.fixture(scope="module")
+def kernel(nvcc, shared_folder):
+    """Of KERNEL: (hashes, object file)."""
+    return compiled(nvcc, shared_folder / "kernel", KERNEL)
+
+
+def test_device_and_host_code_have_a_hash(kernel):
+    assert all(re.fullmatch("[0-9a-f]{16}", found) for found in kernel[0])
+
+
+def test_the_same_code_compiled_elsewhere_on_other_lines(nvcc, folder, kernel):
+    again, other = compiled(nvcc, folder / "another/place", "// moved down\n\n" + KERNEL)
+    assert again == kernel[0] and other != kernel[1], "another object, equal hashes"
+
+
+def test_another_constant_in_the_kernel(nvcc, folder, kernel):
+    assert compiled(nvcc, folder / "two", KERNEL, offset=2)[0][0] != kernel[0][0]
+
+
+def test_a_kernel_that_is_called_twice(nvcc, folder, kernel):
+    twice, _ = compiled(nvcc, folder / "three", KERNEL, calls=2)
+    assert twice[0] == kernel[0][0] and twice[1] != kernel[0][1], "only the host's hash differs"
+
+
+def test_compressed_or_not(nvcc, folder, kernel):
+    if "--compress-mode" not in subprocess.run([nvcc, "--help"], capture_output=True, text=True).stdout:
+        pytest.skip("this nvcc compresses nothing")
+    small, packed = compiled(nvcc, folder / "four", KERNEL, "--compress-mode=size")
+    assert packed.count(code_hashes.ZSTD_MAGIC) > kernel[1].count(code_hashes.ZSTD_MAGIC), "it is compressed"
+    assert small == kernel[0]
+
+
+def test_a_changed_byte_of_a_cubin(kernel):
+    hashes, data = kernel
     cubin = next(code_hashes.cubins(data))
     at = data.index(cubin)
     for section, differs in ((".text.", True), (".debug_line", False)):
@@ -278,42 +325,38 @@ def on_the_device(nvcc):
         )
     packed = bytearray(data)
     packed[at : at + 4] = code_hashes.ZSTD_MAGIC
-    expect(hashes_of(bytes(packed)) is None, "a broken cubin has no hash")
-    expect(hashes_of(b"nothing") is None, "no device code, no hash")
+    assert hashes_of(bytes(packed)) is None, "a broken cubin has no hash"
+    assert hashes_of(b"nothing") is None, "no device code, no hash"
 
 
-def main():
-    with tempfile.TemporaryDirectory() as name:
-        on_the_cpu(pathlib.Path(name))
-    nvcc = compiler()
-    if nvcc:
-        on_the_device(nvcc)
+@pytest.fixture(scope="module")
+def table():
+    """Variants of the build: the hash that is kept with the module."""
     kept = [
         json.loads(path.read_text()) for path in (BUILD / "modules").glob("*/c*_*.json") if path.name.count(".") == 1
     ]
-    table = {
+    return {
         facts["path"].removeprefix("impls/").split(".")[0]: facts["code"]["host_hash"]
         for facts in kept
         if (SOURCE / facts["path"]).exists()  # those of a variant that is gone stay in the folder
     }
+
+
+def test_every_variant_has_one_but_for_those_that_load_code_of_the_user(table):
     without = {name for name, found in table.items() if found is None}
-    expect(
-        len(table) > 10 and without == {name for name in table if name.endswith("_apply")},
-        f"every variant of the build has one, but for those that load the user's code: {sorted(without)}",
-    )
-    with tempfile.TemporaryDirectory() as name:
-        rows = pathlib.Path(name) / "rows.jsonl"
-        done = call("run", "double n=1000", "--variants", "c*", "--verify-only", "--out", rows)
-        for row in rows_of(rows):
-            code = row["code"]
-            wanted = None if row["backend"] == "emulator" else table[row["variant"]]
-            expect(
-                code["host_hash"] == wanted and (code["host_hash"] is None) == bool(code["reason"]),
-                f"{row['spec']}: {code}",
-                done,
-            )
-            expect((code["sass_hash"] is None) == (row["backend"] != "cuda"), f"{row['spec']}: {code}", done)
-        expect(any(row["code"]["host_hash"] for row in rows_of(rows)), "a CPU variant's row has it", done)
+    assert len(table) > 10 and without == {name for name in table if name.endswith("_apply")}
 
 
-main()
+def test_rows_have_the_hash_of_the_build(folder, table):
+    rows = folder / "rows.jsonl"
+    done = call("run", "double n=1000", "--variants", "c*", "--verify-only", "--out", rows)
+    for row in rows_of(rows):
+        code = row["code"]
+        wanted = None if row["backend"] == "emulator" else table[row["variant"]]
+        expect(
+            code["host_hash"] == wanted and (code["host_hash"] is None) == bool(code["reason"]),
+            f"{row['spec']}: {code}",
+            done,
+        )
+        expect((code["sass_hash"] is None) == (row["backend"] != "cuda"), f"{row['spec']}: {code}", done)
+    assert any(row["code"]["host_hash"] for row in rows_of(rows)), "a CPU variant's row has it"

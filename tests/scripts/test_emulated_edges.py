@@ -8,12 +8,11 @@ import collections
 import concurrent.futures
 import json
 import os
-import pathlib
-import tempfile
 
-from program import BUILD, call, expect, rows_of
+import pytest
+from program import FULL, call, expect, needs_emulator, rows_of
 
-FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
+pytestmark = needs_emulator
 SEEDS = range(1, 11) if FULL else [1]
 RUNS = [(emulator, "random", seed) for emulator in ("race", "address") for seed in SEEDS]
 RUNS += [("address", order, 1) for order in ("sequential", "reverse")] if FULL else []
@@ -27,60 +26,47 @@ def quarters():
         rows = json.loads(call(*EDGES, "--shard", part, "--dry-run", "--json").stdout)
         told[part] = {row["variant"] for row in rows if not row["skip"]}
     whole = [part for part, variants in told.items() if variants == set().union(*told.values())]
-    expect(len(whole) >= 2, f"two quarters have rows of every variant: {whole}")
+    assert len(whole) >= 2, f"two quarters have rows of every variant: {whole}"
     return {"race": ["--shard", whole[0]], "address": ["--shard", whole[-1]]}
 
 
-def run(setting, shards):
-    emulator, order, seed = setting
+def run(emulator, order, seed, shards, out):
     environment = {**os.environ, "RUNGS_EMULATOR_ORDER": order, "RUNGS_EMULATOR_SEED": str(seed)}
-    with tempfile.TemporaryDirectory() as folder:
-        out = pathlib.Path(folder) / "rows.jsonl"
-        done = call(
-            *EDGES, "--emulator", emulator, *shards.get(emulator, []), "--out", out, env=environment, timeout=1500
-        )
-        return setting, done, rows_of(out)
+    done = call(*EDGES, "--emulator", emulator, *shards.get(emulator, []), "--out", out, env=environment, timeout=1500)
+    return done, rows_of(out)
 
 
-def main():
-    if not (BUILD / "bin/rungs-emulator").exists():
-        print("skipped: built without the emulator")
-        raise SystemExit(77)
-    listed = json.loads(call("list", "variants", "--json").stdout)
-    every = {variant["id"] for variant in listed if variant["backend"] == "cuda"}
+@pytest.fixture(scope="module")
+def futures(shared_folder):
+    """All runs, two at a time, in the order of RUNS."""
     shards = {} if FULL else quarters()
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        for setting, done, rows in pool.map(lambda setting: run(setting, shards), RUNS):
-            verdicts = collections.Counter(row["verdict"] for row in rows)
-            wrong = [
-                f"{row['spec']} on {row['case']}: {row['reason']}"
-                for row in rows
-                if row["verdict"] not in ("pass", "skip")
-            ]
-            variants = {row["variant"] for row in rows if row["verdict"] == "pass"}
-            possible = every - {row["variant"] for row in rows if (row["reason"] or "").startswith("not emulated")}
-            expect(
-                possible <= variants,
-                f"{setting[0]}: every CUDA variant passes on a case (not: {sorted(possible - variants)})",
-                done,
-            )
-            silent = variants - {
-                row["variant"]
-                for row in rows
-                if row["verdict"] == "pass" and (row["launch"] or {}).get("launched_threads")
-            }
-            expect(not silent, f"every variant's launches are in its rows (not: {sorted(silent)})", done)
-            expect(
-                done.returncode == 0
-                and not wrong
-                and verdicts["pass"] > 100
-                and len(variants) >= 10
-                and all(row["backend"] == "emulator" and row["timing"] is None for row in rows),
-                f"{' '.join(map(str, setting))}: {dict(verdicts)}, {len(variants)} variants"
-                + "".join(f"\n  {line}" for line in wrong[:5]),
-                done,
-            )
+        yield {
+            setting: pool.submit(run, *setting, shards, shared_folder / "-".join(map(str, setting))) for setting in RUNS
+        }
 
 
-if __name__ == "__main__":
-    main()
+@pytest.mark.parametrize("setting", RUNS, ids=lambda setting: "-".join(map(str, setting)))
+def test_every_cuda_variant_is_right_in_any_order_of_threads(futures, setting):
+    done, rows = futures[setting].result()
+    listed = json.loads(call("list", "variants", "--json").stdout)
+    every = {variant["id"] for variant in listed if variant["backend"] == "cuda"}
+    verdicts = collections.Counter(row["verdict"] for row in rows)
+    wrong = [
+        f"{row['spec']} on {row['case']}: {row['reason']}" for row in rows if row["verdict"] not in ("pass", "skip")
+    ]
+    passed = [row for row in rows if row["verdict"] == "pass"]
+    variants = {row["variant"] for row in passed}
+    possible = every - {row["variant"] for row in rows if (row["reason"] or "").startswith("not emulated")}
+    expect(possible <= variants, f"every CUDA variant passes on a case (not: {sorted(possible - variants)})", done)
+    silent = variants - {row["variant"] for row in passed if (row["launch"] or {}).get("launched_threads")}
+    expect(not silent, f"every variant's launches are in its rows (not: {sorted(silent)})", done)
+    expect(
+        done.returncode == 0
+        and not wrong
+        and verdicts["pass"] > 100
+        and len(variants) >= 10
+        and all(row["backend"] == "emulator" and row["timing"] is None for row in rows),
+        f"{dict(verdicts)}, {len(variants)} variants" + "".join(f"\n  {line}" for line in wrong[:5]),
+        done,
+    )

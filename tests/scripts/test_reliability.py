@@ -10,47 +10,45 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 import numpy as np
+import pytest
 
 from program import MUTANTS, RUNGS, SOURCE, call, copy_mutants, expect, expect_error, rows_of
 
 CASE = "double n=1003 input=normal dtype=f64"
 
 
-def neighbours():
-    """A crash, a hang and memory without end leave the rows after them as they should be."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = pathlib.Path(folder) / "rows.jsonl"
-        done = call(
-            "run",
-            CASE,
-            "--variants",
-            "cpu_crashes,cpu_eats_memory,cpu_hangs,cpu_right,cpu_zeros",
-            "--quick",
-            "--timeout",
-            "3s",
-            "--memory-limit",
-            "512M",
-            "--out",
-            out,
-            program=MUTANTS,
-        )
-        verdicts = {row["variant"]: row["verdict"] for row in rows_of(out)}
-        expect(
-            verdicts
-            == {
-                "double/cpu_crashes": "error",
-                "double/cpu_eats_memory": "error",
-                "double/cpu_hangs": "error",
-                "double/cpu_right": "pass",
-                "double/cpu_zeros": "fail",
-            },
-            f"each row has its own fate: {verdicts}",
-            done,
-        )
+def test_a_crash_a_hang_and_memory_without_end_leave_other_rows_as_they_should_be(folder):
+    out = folder / "rows.jsonl"
+    done = call(
+        "run",
+        CASE,
+        "--variants",
+        "cpu_crashes,cpu_eats_memory,cpu_hangs,cpu_right,cpu_zeros",
+        "--quick",
+        "--timeout",
+        "3s",
+        "--memory-limit",
+        "512M",
+        "--out",
+        out,
+        program=MUTANTS,
+    )
+    verdicts = {row["variant"]: row["verdict"] for row in rows_of(out)}
+    expect(
+        verdicts
+        == {
+            "double/cpu_crashes": "error",
+            "double/cpu_eats_memory": "error",
+            "double/cpu_hangs": "error",
+            "double/cpu_right": "pass",
+            "double/cpu_zeros": "fail",
+        },
+        f"each row has its own fate: {verdicts}",
+        done,
+    )
 
 
 def processes_of(program):
@@ -76,90 +74,85 @@ def rows_written(path):
     return path.read_text().count('"kind":"row"') if path.exists() else 0
 
 
-def kill_and_resume():
-    """kill -9 in the middle loses no finished row and leaves no worker; --resume runs the rest and nothing twice."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name).resolve()
-        out, program = folder / "rows.jsonl", folder / "rungs-mutants"
-        copy_mutants(program)  # a file of its own, so that its processes are told from those of other tests
-        arguments = [
-            "run",
-            CASE,
-            "--variants",
-            "cpu_does_nothing,cpu_drops_tail,cpu_hangs,cpu_nan,cpu_right,cpu_zeros",
-            "--verify-only",
-            "--timeout",
-            "4s",
-            "--out",
-            str(out),
-        ]
-        parent = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        # The third variant hangs: two rows, and the parent waiting for a worker.
-        busy = wait_until(lambda: rows_written(out) >= 2 and set(processes_of(program)) - {parent.pid})
-        parent.send_signal(signal.SIGKILL)
-        parent.wait()
-        before = [row["variant"] for row in rows_of(out)]
-        expect(busy and 2 <= len(before) < 6, f"killed in the middle, with a worker at work, after {len(before)} rows")
-        expect(
-            wait_until(lambda: not processes_of(program), 5), f"no worker outlived its parent: {processes_of(program)}"
-        )
-        with open(out, "a") as file:
-            file.write('{"kind": "row", "cut')  # what a kill in the middle of a write would leave
-        done = call(*arguments, "--resume", program=program)
-        after = [row["variant"] for row in rows_of(out)]
-        expect(
-            after[: len(before)] == before and len(after) == 6 and len(set(after)) == 6,
-            f"--resume finished the rest: {after}",
-            done,
-        )
-        expect("dropped" in done.stderr, "the cut line was dropped and said so", done)
-        expect(f"{len(before)} rows already present" in done.stdout, "what was left out is counted", done)
+def test_kill_9_loses_no_finished_row_and_leaves_no_worker(folder):
+    """In the middle; --resume runs the rest and nothing twice."""
+    out, program = folder / "rows.jsonl", folder / "rungs-mutants"
+    copy_mutants(program)  # a file of its own, so that its processes are told from those of other tests
+    arguments = [
+        "run",
+        CASE,
+        "--variants",
+        "cpu_does_nothing,cpu_drops_tail,cpu_hangs,cpu_nan,cpu_right,cpu_zeros",
+        "--verify-only",
+        "--timeout",
+        "4s",
+        "--out",
+        str(out),
+    ]
+    parent = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # The third variant hangs: two rows, and the parent waiting for a worker.
+    busy = wait_until(lambda: rows_written(out) >= 2 and set(processes_of(program)) - {parent.pid})
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    before = [row["variant"] for row in rows_of(out)]
+    expect(busy and 2 <= len(before) < 6, f"killed in the middle, with a worker at work, after {len(before)} rows")
+    expect(wait_until(lambda: not processes_of(program), 5), f"no worker outlived its parent: {processes_of(program)}")
+    with open(out, "a") as file:
+        file.write('{"kind": "row", "cut')  # what a kill in the middle of a write would leave
+    done = call(*arguments, "--resume", program=program)
+    after = [row["variant"] for row in rows_of(out)]
+    expect(
+        after[: len(before)] == before and len(after) == 6 and len(set(after)) == 6,
+        f"--resume finished the rest: {after}",
+        done,
+    )
+    expect("dropped" in done.stderr, "the cut line was dropped and said so", done)
+    expect(f"{len(before)} rows already present" in done.stdout, "what was left out is counted", done)
 
 
-def interrupted(number):
-    """A signal in the middle: the program says where the rows are, and a command that finishes the rest. No worker is left."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name).resolve()
-        out, program = folder / "rows of today.jsonl", folder / "rungs-mutants"
-        copy_mutants(program)
-        arguments = [
-            "run",
-            CASE,
-            "--variants",
-            "cpu_does_nothing,cpu_hangs,cpu_right,cpu_zeros",
-            "--verify-only",
-            "--timeout",
-            "4s",
-            "--out",
-            str(out),
-        ]
-        parent = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        busy = wait_until(lambda: rows_written(out) >= 1 and set(processes_of(program)) - {parent.pid})
-        parent.send_signal(number)
-        told = parent.communicate(timeout=30)[1]
-        expect(busy and parent.returncode == 128 + number, f"exit code {parent.returncode} for signal {number}: {told}")
-        before = [row["variant"] for row in rows_of(out)]  # every line is whole
-        nobody = wait_until(
-            lambda: not processes_of(program), 10
-        )  # who looks for what workers left behind ends a moment later
-        expect(1 <= len(before) < 4 and nobody, f"{len(before)} rows are kept, and no worker is left: {told}")
-        expect(
-            f"rows are in {out}\n" in told and f"{len(before)} rows of this run were written" in told,
-            f"it says where: {told}",
-        )
-        command = shlex.split(told.split("continue with: ")[1])
-        expect(command == [str(program), *arguments, "--resume"], f"the command to go on: {command}")
-        done = subprocess.run(command, capture_output=True, text=True)
-        after = [row["variant"] for row in rows_of(out)]
-        expect(
-            after[: len(before)] == before and len(set(after)) == len(after) == 4,
-            f"which finishes the rest: {after}",
-            done,
-        )
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_rows_and_the_command_that_finishes_the_rest(folder, number):
+    """The program says where the rows are. No worker is left."""
+    out, program = folder / "rows of today.jsonl", folder / "rungs-mutants"
+    copy_mutants(program)
+    arguments = [
+        "run",
+        CASE,
+        "--variants",
+        "cpu_does_nothing,cpu_hangs,cpu_right,cpu_zeros",
+        "--verify-only",
+        "--timeout",
+        "4s",
+        "--out",
+        str(out),
+    ]
+    parent = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    busy = wait_until(lambda: rows_written(out) >= 1 and set(processes_of(program)) - {parent.pid})
+    parent.send_signal(number)
+    told = parent.communicate(timeout=30)[1]
+    expect(busy and parent.returncode == 128 + number, f"exit code {parent.returncode} for signal {number}: {told}")
+    before = [row["variant"] for row in rows_of(out)]  # every line is whole
+    nobody = wait_until(
+        lambda: not processes_of(program), 10
+    )  # who looks for what workers left behind ends a moment later
+    expect(1 <= len(before) < 4 and nobody, f"{len(before)} rows are kept, and no worker is left: {told}")
+    expect(
+        f"rows are in {out}\n" in told and f"{len(before)} rows of this run were written" in told,
+        f"it says where: {told}",
+    )
+    command = shlex.split(told.split("continue with: ")[1])
+    expect(command == [str(program), *arguments, "--resume"], f"the command to go on: {command}")
+    done = subprocess.run(command, capture_output=True, text=True)
+    after = [row["variant"] for row in rows_of(out)]
+    expect(
+        after[: len(before)] == before and len(set(after)) == len(after) == 4,
+        f"which finishes the rest: {after}",
+        done,
+    )
 
 
-def interrupted_on_a_terminal():
-    """Ctrl-C typed: the line of progress is gone, and what is said begins at the beginning of a line. The default rows file is named."""
+def test_ctrl_c_on_a_terminal():
+    """The line of progress is gone, and what is said begins at the beginning of a line. The default rows file is named."""
     program = [MUTANTS, "run", CASE, "--variants", "cpu_hangs", "--verify-only"]
     child, terminal = pty.fork()
     if child == 0:
@@ -189,75 +182,75 @@ def interrupted_on_a_terminal():
     pathlib.Path(rows).unlink()
 
 
-def an_earlier_reproduce_is_kept():
+def test_an_earlier_reproduce_is_kept(folder):
     """Under the date of its rows, with its report and figures; not where the command is refused, and not with --resume."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name).resolve() / "out"
-        (folder / "figures").mkdir(parents=True)
-        there = {"rows.jsonl": '{"kind": "claim"}\n', "REPORT.md": "mine", "figures/a.png": "drawn"}
-        for path, text in there.items():
-            (folder / path).write_text(text)
-            os.utime(folder / path, (1.7e9, 1.7e9))
-        os.utime(folder / "figures", (1.7e9, 1.7e9))
-        expect_error(
-            call("reproduce", "double", "n=100", "--out", folder), 2, "quote the case: rungs reproduce 'double n=100'"
-        )
-        expect((folder / "rows.jsonl").read_text() == there["rows.jsonl"], "a refused command moves nothing")
-        program = folder.parent / "rungs-mutants"
-        copy_mutants(program)
-        parent = subprocess.Popen(
-            [program, "reproduce", CASE, "--out", str(folder)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        wait_until(lambda: rows_written(folder / "rows.jsonl") >= 1)
-        parent.send_signal(signal.SIGTERM)
-        told = parent.communicate(timeout=30)[1]
-        kept = folder / "earlier/20231114-221320"
-        expect(f"are kept in {kept}\n" in told, f"it says where: {told}")
-        expect(
-            {path: (kept / path).read_text() for path in there} == there and not (folder / "REPORT.md").exists(),
-            "all of it is there",
-        )
-        command = shlex.split(told.split("continue with: ")[1])
-        expect(
-            command == [str(program), "reproduce", CASE, "--out", str(folder), "--resume"],
-            f"the command to go on: {command}",
-        )
-        before = (folder / "rows.jsonl").read_text()
-        done = call("reproduce", CASE, "--out", folder, "--resume", "--device", "x")
-        expect_error(done, 2, "--device")
-        expect(
-            (folder / "rows.jsonl").read_text() == before
-            and [p.name for p in (folder / "earlier").iterdir()] == [kept.name],
-            "one earlier result is kept",
-        )
+    folder = folder / "out"
+    (folder / "figures").mkdir(parents=True)
+    there = {"rows.jsonl": '{"kind": "claim"}\n', "REPORT.md": "mine", "figures/a.png": "drawn"}
+    for path, text in there.items():
+        (folder / path).write_text(text)
+        os.utime(folder / path, (1.7e9, 1.7e9))
+    os.utime(folder / "figures", (1.7e9, 1.7e9))
+    expect_error(
+        call("reproduce", "double", "n=100", "--out", folder), 2, "quote the case: rungs reproduce 'double n=100'"
+    )
+    expect((folder / "rows.jsonl").read_text() == there["rows.jsonl"], "a refused command moves nothing")
+    program = folder.parent / "rungs-mutants"
+    copy_mutants(program)
+    parent = subprocess.Popen(
+        [program, "reproduce", CASE, "--out", str(folder)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: rows_written(folder / "rows.jsonl") >= 1)
+    parent.send_signal(signal.SIGTERM)
+    told = parent.communicate(timeout=30)[1]
+    kept = folder / "earlier/20231114-221320"
+    expect(f"are kept in {kept}\n" in told, f"it says where: {told}")
+    expect(
+        {path: (kept / path).read_text() for path in there} == there and not (folder / "REPORT.md").exists(),
+        "all of it is there",
+    )
+    command = shlex.split(told.split("continue with: ")[1])
+    expect(
+        command == [str(program), "reproduce", CASE, "--out", str(folder), "--resume"],
+        f"the command to go on: {command}",
+    )
+    before = (folder / "rows.jsonl").read_text()
+    done = call("reproduce", CASE, "--out", folder, "--resume", "--device", "x")
+    expect_error(done, 2, "--device")
+    expect(
+        (folder / "rows.jsonl").read_text() == before
+        and [p.name for p in (folder / "earlier").iterdir()] == [kept.name],
+        "one earlier result is kept",
+    )
 
 
-def full_disk():
+def test_a_full_disk_is_an_error_that_names_the_file():
     """/dev/full refuses every byte: an error that names the file, not a silent loss."""
     done = call("run", CASE, "--variants", "cpu_right", "--quick", "--out", "/dev/full", program=MUTANTS)
     expect_error(done, 4, "/dev/full", what="a full disk is an error that names the file")
 
 
-def disk_fills_up():
-    """A disk that fills in the middle of a run: whole rows are kept, the file is named, and --resume goes on once there is room."""
-    with tempfile.TemporaryDirectory() as folder:
-        mount = [
-            "unshare",
-            "--user",
-            "--map-root-user",
-            "--mount",
-            "sh",
-            "-c",
-            'mount -t tmpfs -o size=96k tmpfs "$0" && exec "$@"',
-            folder,
-        ]
-        if not shutil.which("unshare") or subprocess.run([*mount, "true"], capture_output=True).returncode != 0:
-            print("skip a disk that fills up: this machine lets us mount nothing")
-            return
-        subprocess.run([*mount, sys.executable, __file__, "on-a-small-disk", folder], check=True)
+def test_a_disk_that_fills_in_the_middle_of_a_run(folder):
+    """Whole rows are kept, the file is named, and --resume goes on once there is room."""
+    mount = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        'mount -t tmpfs -o size=96k tmpfs "$0" && exec "$@"',
+        folder,
+    ]
+    if not shutil.which("unshare") or subprocess.run([*mount, "true"], capture_output=True).returncode != 0:
+        pytest.skip("this machine lets us mount nothing")
+    code = "import pathlib, sys, test_reliability as test; test.on_a_small_disk(pathlib.Path(sys.argv[1]))"
+    words = [*mount, sys.executable, "-c", code, folder]
+    done = subprocess.run(words, cwd=pathlib.Path(__file__).parent, capture_output=True, text=True)
+    expect(done.returncode == 0, "on a small disk", done)
 
 
 def on_a_small_disk(folder):
@@ -291,90 +284,103 @@ def on_a_small_disk(folder):
     expect(sorted(p.name for p in folder.iterdir()) == ["filler", "rows.jsonl", "x.npy"], "and leaves nothing of it")
 
 
-def cases_that_cannot_be():
+def test_cases_that_cannot_be(folder):
     """A case too large for this machine, and one whose truth is the user's code and crashes: each variant has its own row, and the next case runs."""
-    with tempfile.TemporaryDirectory() as folder:
-        out, function = pathlib.Path(folder) / "rows.jsonl", pathlib.Path(folder) / "crash.cu"
-        function.write_text(
-            "__device__ void window_function(const real *shared, int history_len, real *out, int window_size, int arr_len, int offset) {\n"
-            "    if (sizeof(real) > 8) { volatile int *p = 0; *p = 1; }\n    for (int i = 0; i < arr_len; i++) out[i] = 0;\n}\n"
-        )
-        done = call(
-            "run",
-            "rolling n=1e11 window=3",
-            f"rolling agg=apply function={function} n=500 window=3",
-            "double n=1003",
-            "--variants",
-            "cpu_naive,cpu_best,cpu_apply,cpu_loop",
-            "--verify-only",
-            "--out",
-            out,
-        )
-        verdicts = {(row["variant"], row["params"]["n"]): (row["verdict"], row["reason"] or "") for row in rows_of(out)}
-        large = [verdicts[variant, 10**11] for variant in ("rolling/cpu_naive", "rolling/cpu_best")]
-        expect(
-            all(verdict == "skip" and "GiB" in reason for verdict, reason in large),
-            f"too large for memory is a skip with the sizes: {large}",
-            done,
-        )
-        crashed = verdicts["rolling/cpu_apply", 500]
-        expect(
-            crashed[0] == "error" and "reference" in crashed[1],
-            f"a reference that crashes is the row's error: {crashed}",
-            done,
-        )
-        expect(verdicts["double/cpu_loop", 1003][0] == "pass", "and the case after them passes", done)
-
-
-def resume_knows_rows_apart():
-    """An emulated row does not stand for one on a device, nor a strict one for one under a declared bound."""
-    with tempfile.TemporaryDirectory() as folder:
-        out, scenario = pathlib.Path(folder) / "rows.jsonl", pathlib.Path(folder) / "twice.yaml"
-        suite = "  - op: rolling\n    axes: {n: [1000], window: [30], input: [normal]}\n    variants: [cpu_naive, peer_pandas]\n    bounds: "
-        scenario.write_text("title: x\nsuites:\n" + suite + "strict\n" + suite + "declared\n")
-        first = call("run", scenario, "--variants", "cpu_naive", "--verify-only", "--out", out)
-        again = call("run", scenario, "--variants", "cpu_naive", "--verify-only", "--out", out, "--resume")
-        expect(
-            first.returncode == 0 and again.returncode == 0 and len(rows_of(out)) == 2,
-            "both suites have their row, and --resume adds none",
-            again,
-        )
-
-
-def bad_words():
-    with tempfile.TemporaryDirectory() as folder:
-        scenario = pathlib.Path(folder) / "bad.yaml"
-        scenario.write_text(
-            "title: x\nsuites:\n  - op: rolling\n    axes:\n      window: [3, abc]\n    variants: [cpu_naive]\n"
-        )
-        expect_error(call("run", scenario), 2, "bad.yaml:5:", "abc", "integer")
-        scenario.write_text("title: x\nsuites:\n  - op: rolling\n    axs: {}\n    variants: [cpu_naive]\n")
-        expect_error(call("run", scenario), 2, "bad.yaml:4:", "axs", "axes")
-        scenario.write_text("title: x\nsuites:\n  - op: rolling\n    axes: {window: []}\n    variants: [cpu_naive]\n")
-        expect_error(call("run", scenario), 2, "bad.yaml:4:", "window")
-    expect_error(call("run", "no/such/scenario"), 2, "no/such/scenario")
-    expect_error(call("run", "rolling window=abc n=10"), 2, "column", "abc")
-    expect_error(call("run", "roling window=3"), 2, "roling", "rolling")
-    expect_error(call("run", CASE, "--variants", "cuda_nothing"), 2, "cuda_nothing")
-    expect_error(call("run", CASE, "--budget", "soon"), 2, "--budget", "soon")
-    expect_error(call("run", CASE, "--shard", "3/2"), 2, "--shard")
-    expect_error(call("run", "double", "n=100"), 2, "double is an op; quote the case: rungs run 'double n=100'")
-    expect_error(
-        call("run", "smoke/double", "double", "n=1e3", "seed=2", "--quick"), 2, "rungs run 'double n=1e3 seed=2'"
+    out, function = folder / "rows.jsonl", folder / "crash.cu"
+    function.write_text(
+        "__device__ void window_function(const real *shared, int history_len, real *out, int window_size, int arr_len, int offset) {\n"
+        "    if (sizeof(real) > 8) { volatile int *p = 0; *p = 1; }\n    for (int i = 0; i < arr_len; i++) out[i] = 0;\n}\n"
     )
-    expect_error(call("run", "double"), 2, "double is an op; quote the case: rungs run 'double n=1000003'")
-    expect_error(call("run", "duble", "n=100"), 2, "unknown op 'duble'", "did you mean 'double'")
-    expect_error(call("calibrate", "double", "n=100"), 2, "rungs calibrate 'double n=100'")
-    expect_error(call("ab", RUNGS, RUNGS, "double", "n=100"), 2, "'double n=100'")
-    expect_error(call("run"), 2, "scenario or a case")
-    expect_error(call("run", "smok"), 2, "did you mean 'smoke'", what="a folder of scenarios has a name, too")
-    expect_error(call("run", "publishd/rolling"), 2, "did you mean 'published/rolling'")
-    expect_error(call("rn"), 2, "did you mean 'run'")
-    expect_error(call("list", "things"), 2, "things", "variants")
-    expect(call("--help").returncode == 0 and call().returncode == 2, "help is good, nothing is not")
+    done = call(
+        "run",
+        "rolling n=1e11 window=3",
+        f"rolling agg=apply function={function} n=500 window=3",
+        "double n=1003",
+        "--variants",
+        "cpu_naive,cpu_best,cpu_apply,cpu_loop",
+        "--verify-only",
+        "--out",
+        out,
+    )
+    verdicts = {(row["variant"], row["params"]["n"]): (row["verdict"], row["reason"] or "") for row in rows_of(out)}
+    large = [verdicts[variant, 10**11] for variant in ("rolling/cpu_naive", "rolling/cpu_best")]
+    expect(
+        all(verdict == "skip" and "GiB" in reason for verdict, reason in large),
+        f"too large for memory is a skip with the sizes: {large}",
+        done,
+    )
+    crashed = verdicts["rolling/cpu_apply", 500]
+    expect(
+        crashed[0] == "error" and "reference" in crashed[1],
+        f"a reference that crashes is the row's error: {crashed}",
+        done,
+    )
+    expect(verdicts["double/cpu_loop", 1003][0] == "pass", "and the case after them passes", done)
 
 
-def about():
+def test_resume_knows_rows_apart(folder):
+    """An emulated row does not stand for one on a device, nor a strict one for one under a declared bound."""
+    out, scenario = folder / "rows.jsonl", folder / "twice.yaml"
+    suite = "  - op: rolling\n    axes: {n: [1000], window: [30], input: [normal]}\n    variants: [cpu_naive, peer_pandas]\n    bounds: "
+    scenario.write_text("title: x\nsuites:\n" + suite + "strict\n" + suite + "declared\n")
+    first = call("run", scenario, "--variants", "cpu_naive", "--verify-only", "--out", out)
+    again = call("run", scenario, "--variants", "cpu_naive", "--verify-only", "--out", out, "--resume")
+    expect(
+        first.returncode == 0 and again.returncode == 0 and len(rows_of(out)) == 2,
+        "both suites have their row, and --resume adds none",
+        again,
+    )
+
+
+HEAD = "title: x\nsuites:\n  - op: rolling\n"
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("    axes:\n      window: [3, abc]\n    variants: [cpu_naive]\n", ["bad.yaml:5:", "abc", "integer"]),
+        ("    axs: {}\n    variants: [cpu_naive]\n", ["bad.yaml:4:", "axs", "axes"]),
+        ("    axes: {window: []}\n    variants: [cpu_naive]\n", ["bad.yaml:4:", "window"]),
+    ],
+    ids=["value", "key", "empty"],
+)
+def test_a_line_of_a_scenario_is_told(folder, text, words):
+    (folder / "bad.yaml").write_text(HEAD + text)
+    expect_error(call("run", folder / "bad.yaml"), 2, *words)
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["run", "no/such/scenario"], ["no/such/scenario"]),
+        (["run", "rolling window=abc n=10"], ["column", "abc"]),
+        (["run", "roling window=3"], ["roling", "rolling"]),
+        (["run", CASE, "--variants", "cuda_nothing"], ["cuda_nothing"]),
+        (["run", CASE, "--budget", "soon"], ["--budget", "soon"]),
+        (["run", CASE, "--shard", "3/2"], ["--shard"]),
+        (["run", "double", "n=100"], ["double is an op; quote the case: rungs run 'double n=100'"]),
+        (["run", "smoke/double", "double", "n=1e3", "seed=2", "--quick"], ["rungs run 'double n=1e3 seed=2'"]),
+        (["run", "double"], ["double is an op; quote the case: rungs run 'double n=1000003'"]),
+        (["run", "duble", "n=100"], ["unknown op 'duble'", "did you mean 'double'"]),
+        (["calibrate", "double", "n=100"], ["rungs calibrate 'double n=100'"]),
+        (["ab", RUNGS, RUNGS, "double", "n=100"], ["'double n=100'"]),
+        (["run"], ["scenario or a case"]),
+        (["run", "smok"], ["did you mean 'smoke'"]),  # a folder of scenarios has a name, too
+        (["run", "publishd/rolling"], ["did you mean 'published/rolling'"]),
+        (["rn"], ["did you mean 'run'"]),
+        (["list", "things"], ["things", "variants"]),
+    ],
+    ids=lambda words: " ".join(words)[-60:],
+)
+def test_bad_words_are_told(arguments, words):
+    expect_error(call(*arguments), 2, *words)
+
+
+def test_help_is_good_and_nothing_is_not():
+    assert call("--help").returncode == 0 and call().returncode == 2
+
+
+def test_what_the_program_says_of_itself():
     """What the program says of itself, and the help of every verb by either way to ask for it."""
     version = re.search(r"^project\(rungs VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text(), re.M).group(1)
     done = call("--version")
@@ -406,20 +412,22 @@ def about():
     expect_error(call("help", "rn"), 2, "did you mean 'run'")
 
 
-def listing():
-    for what, keys in {
+@pytest.mark.parametrize(
+    "what, keys",
+    {
         "variants": {"id", "backend", "summary", "origin", "tunables"},
         "ops": {"name", "summary", "params", "inputs", "outputs"},
         "scenarios": {"name", "title"},
         "claims": {"id", "statement", "source", "hardware"},
-    }.items():
-        done = call("list", what, "--json")
-        items = json.loads(done.stdout)
-        expect(
-            done.returncode == 0 and items and all(keys <= set(item) for item in items),
-            f"list {what} --json has {sorted(keys)}",
-            done,
-        )
+    }.items(),
+)
+def test_a_list_has_its_keys(what, keys):
+    done = call("list", what, "--json")
+    items = json.loads(done.stdout)
+    expect(done.returncode == 0 and items and all(keys <= set(item) for item in items), f"{sorted(keys)}", done)
+
+
+def test_what_is_known_is_listed():
     ids = {item["id"] for item in json.loads(call("list", "variants", "--json").stdout)}
     expect(
         {"rolling/cpu_naive", "rolling/cpu_best", "double/cpu_loop", "rolling/peer_pandas"} <= ids,
@@ -430,27 +438,3 @@ def listing():
         [array if isinstance(array, str) else array["name"] for array in rolling[key]] for key in ("inputs", "outputs")
     ]
     expect(names == [["x"], ["y"]], "rolling reads x and writes y")
-
-
-def main():
-    neighbours()
-    kill_and_resume()
-    interrupted(signal.SIGINT)
-    interrupted(signal.SIGTERM)
-    interrupted_on_a_terminal()
-    an_earlier_reproduce_is_kept()
-    full_disk()
-    disk_fills_up()
-    cases_that_cannot_be()
-    resume_knows_rows_apart()
-    bad_words()
-    about()
-    listing()
-    print(f"all with {RUNGS}")
-
-
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["on-a-small-disk"]:
-        on_a_small_disk(pathlib.Path(sys.argv[2]))
-    else:
-        main()
