@@ -5,18 +5,20 @@ Blocks are fenced with ```sh, or indented. Commands in running text are only par
 """
 
 import os
-import pathlib
 import re
 import shlex
 import shutil
 import subprocess
-import tempfile
-import time
 
-from program import EMULATOR, RUNGS, SOURCE, expect
+import pytest
 
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/*.md", "docs/ops/*.md"]
-FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
+from program import FULL, RUNGS, SOURCE, needs_emulator
+
+PAGES = {
+    str(path.relative_to(SOURCE)): path.read_text()
+    for pattern in ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/ops/*.md")
+    for path in sorted(SOURCE.glob(pattern))
+}
 COMMAND = re.compile(r"(\./)?rungs ")
 VERBS = set(
     "reproduce run benchmark exec list judge merge report plot export compare ab calibrate doctor new build".split()
@@ -130,70 +132,89 @@ def extra(command, number):
     return f"{QUICK} {SHARE.get(command.text, '')} {out}"
 
 
-def check(pages, folder, run=True):
-    """Everything that is wrong with the commands of these pages."""
-    commands = [command for page, text in pages.items() for command in blocks(page, text)]
-    problems = [
-        f"{text}: in the table of this test, on no page"
-        for text in [*NOT_RUN, *SLOW]
-        if text not in {c.text for c in commands}
-    ]
-    told = [*commands, *(command for page, text in pages.items() for command in in_text(page, text))]
-    problems += [problem for problem in (parse(command, folder) for command in told) if problem]
-    seen = set()
-    for number, command in enumerate(commands if run else []):
-        if command.text in NOT_RUN or command.text in seen or (command.text in SLOW and not FULL):
-            continue
-        seen.add(command.text)
-        begin = time.monotonic()
-        done = start(command, folder, SLOW.get(command.text) or extra(command, number))
-        if done.returncode != command.code:
-            problems.append(
-                f"{command}: exit {done.returncode}, the text promises {command.code}\n{done.stdout}{done.stderr}"
-            )
-        else:
-            print(f"ok   {command} ({time.monotonic() - begin:.1f} s)", flush=True)
-    return problems
+def lost(commands):
+    """Entries of the tables that no page has."""
+    return {*NOT_RUN, *SLOW} - {command.text for command in commands}
 
 
-def prepare(folder):
-    """What a checkout has, where a command may write; and the two files of rows that docs/CI.md names."""
+def run(command, folder, number=0):
+    """What is wrong with the command once it has run, or None."""
+    done = start(command, folder, SLOW.get(command.text) or extra(command, number))
+    if done.returncode != command.code:
+        return f"{command}: exit {done.returncode}, the text promises {command.code}\n{done.stdout}{done.stderr}"
+
+
+COMMANDS = [command for page, text in PAGES.items() for command in blocks(page, text)]
+TOLD = COMMANDS + [command for page, text in PAGES.items() for command in in_text(page, text)]
+RUN = {}
+for command in COMMANDS:
+    if command.text not in NOT_RUN:
+        RUN.setdefault(command.text, command)
+
+
+@pytest.fixture(scope="module")
+def workplace(shared_folder):
+    """What a checkout has, where a command may write; and the two files of rows that docs/CI.md names. Some commands read what those before
+    them on their page wrote."""
+    folder = shared_folder
     shutil.copytree(SOURCE / "examples", folder / "examples")
     (folder / "results").mkdir()
     for path in (SOURCE / "results").glob("*.jsonl"):
         (folder / "results" / path.name).symlink_to(path)
     for name in ("base.jsonl", "new.jsonl"):
         shutil.copy(SOURCE / "tests/golden/rows.jsonl", folder / name)
+    return folder
 
 
-def planted(pages, folder):
-    """Each kind of broken command is noticed."""
-    page = pages["README.md"]
-    for what, text in {
-        "unknown option": "    ./rungs list ops --jsom",
-        "missing file": "```sh\n./rungs exec double/cpu_loop --in x=nowhere.npy --out y=y.npy\n```",
-        "promised failure that succeeds": "    ./rungs list ops    # exit 1: it does not",
-        "continued line": "    ./rungs list \\\n        opps",
-        "unknown verb in running text": "See `./rungs list --jsom`.",
-        "test that no file has": "    ./rungs test -R nonesuch",
-    }.items():
-        problems = [p for p in check({"planted.md": text}, folder) if "on no page" not in p]
-        expect(problems and all(p.startswith("planted.md: ") for p in problems), f"planted: {what}")
-    lost = page.replace("./rungs test ", "make test ")
-    expect(
-        any(p.startswith("./rungs test:") for p in check({"README.md": lost}, folder, run=False)),
-        "planted: an entry of the table without its command",
-    )
-    try:
-        check({"planted.md": "```\n./rungs list ops\n```"}, folder)
-    except ValueError:
-        print("ok   planted: a block without its language")
-    else:
-        raise SystemExit("BAD  a block without its language was not noticed")
+def test_tables_name_commands_of_pages():
+    assert not lost(COMMANDS)
 
 
-def data(folder):
-    """examples/data/ is what its script makes."""
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_parse(workplace, page):
+    wrong = filter(None, (parse(command, workplace) for command in TOLD if command.page == page))
+    assert not (told := "\n".join(wrong)), told
+
+
+@needs_emulator
+@pytest.mark.parametrize("number, command", list(enumerate(RUN.values())), ids=str)
+def test_a_command_does_what_its_page_says(workplace, number, command):
+    if command.text in SLOW and not FULL:
+        pytest.skip("minutes: with --full")
+    assert not (wrong := run(command, workplace, number)), wrong
+
+
+def test_pages_have_commands():
+    assert len(COMMANDS) >= 30
+
+
+@pytest.mark.parametrize(
+    "check, text",
+    [
+        (run, "    ./rungs list ops --jsom"),  # an unknown option
+        (run, "```sh\n./rungs exec double/cpu_loop --in x=nowhere.npy --out y=y.npy\n```"),
+        (run, "    ./rungs list ops    # exit 1: it does not"),
+        (run, "    ./rungs list \\\n        opps"),
+        (parse, "See `./rungs list --jsom`."),
+        (parse, "    ./rungs test -R nonesuch"),
+    ],
+    ids=["option", "missing file", "promised failure", "continued line", "running text", "no such test"],
+)
+def test_a_broken_command_is_noticed(folder, check, text):
+    (command,) = [*blocks("planted.md", text), *in_text("planted.md", text)]
+    assert check(command, folder).startswith("planted.md: ")
+
+
+def test_an_entry_of_a_table_without_its_command_is_noticed():
+    assert "./rungs test" in lost(blocks("README.md", PAGES["README.md"].replace("./rungs test ", "make test ")))
+
+
+def test_a_block_without_its_language_is_noticed():
+    with pytest.raises(ValueError, match="fenced"):
+        list(blocks("planted.md", "```\n./rungs list ops\n```"))
+
+
+def test_the_data_of_the_examples_is_what_its_script_makes(folder):
     (folder / "made").mkdir()
     subprocess.run(
         [SOURCE / "cmake/python", SOURCE / "examples/data/make.py", folder / "made"], check=True, timeout=120
@@ -204,35 +225,7 @@ def data(folder):
         for path in (SOURCE / "examples/data").iterdir()
         if path.suffix not in (".py", ".pyc") and path.name != "__pycache__"
     )
-    expect(names == there, f"examples/data/ has what make.py makes: {', '.join(names)}")
+    assert names == there
     for name in names:
         if not name.endswith(".arrow"):  # its bytes are pyarrow's, of one version
-            expect(
-                (folder / "made" / name).read_bytes() == (SOURCE / "examples/data" / name).read_bytes(),
-                f"{name} is as make.py makes it",
-            )
-
-
-def main():
-    pages = {
-        str(path.relative_to(SOURCE)): path.read_text() for pattern in PAGES for path in sorted(SOURCE.glob(pattern))
-    }
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name).resolve()
-        prepare(folder)
-        data(folder)
-        planted(pages, folder)
-        if not EMULATOR:
-            print("SKIP: this build has no emulator, which the commands use without a GPU")
-            raise SystemExit(77)
-        commands = [command for page, text in pages.items() for command in blocks(page, text)]
-        expect(len(commands) >= 30, f"{len(commands)} commands in blocks")
-        problems = check(pages, folder)
-        expect(
-            not problems,
-            f"every command does what its page says{''.join(f'{chr(10)}BAD  {problem}' for problem in problems)}",
-        )
-
-
-if __name__ == "__main__":
-    main()
+            assert (folder / "made" / name).read_bytes() == (SOURCE / "examples/data" / name).read_bytes()

@@ -3,11 +3,13 @@
 import gzip
 import json
 import os
-import pathlib
 import re
-import tempfile
 
-from program import CUDA, MUTANTS, RELEASE, RUNGS, SOURCE, call, expect, expect_error, rows_of
+import pytest
+
+from program import MUTANTS, RUNGS, SOURCE, call, expect, expect_error, needs_cuda, needs_release, rows_of
+
+TIERS = {"--quick": 1, "--full": 5}  # processes
 
 SCENARIO = """title: Two sizes
 suites:
@@ -31,8 +33,9 @@ def reproduce(folder, *more, **others):
     return call("reproduce", scenario, "--out", folder / "out", *more, program=MUTANTS, **others)
 
 
-def first_calls(folder):
-    """A claim about first calls: each of its rows has one, though a worker may serve all cases of a pass."""
+@needs_release
+def test_each_row_of_a_claim_about_first_calls_has_one(folder):
+    """Though a worker may serve all cases of a pass."""
     (folder / "scenario.yaml").write_text(
         SCENARIO.replace("[cold]", "[cold, first]") + CLAIM.replace("mode: cold", "mode: first")
     )
@@ -44,54 +47,60 @@ def first_calls(folder):
     expect(others == [1, 0], f"no claim is about the others, which share a worker: {others}", done)
 
 
-def tiers(folder):
-    for tier in ("--quick", "--full"):
-        done = reproduce(folder, tier)
-        rows = rows_of(folder / "out/rows.jsonl")
-        expect(len(rows) == 8, f"{tier}: {len(rows)} rows", done)
-        expect(
-            re.search(rf"rungs: {tier}: 8 rows; about \d.* on an H200", done.stderr),
-            f"{tier}: it says before what it covers",
-            done,
-        )
-        expect(re.search(r"^it took \d+", done.stdout, re.M), f"{tier}: and afterwards how long it took", done)
-        expect(
-            done.stderr.count("pass") == 0 and done.stderr.count("fail  double/cpu_zeros") == 4,
-            f"{tier}: a line for each failure only",
-            done,
-        )
-        sizes = [row["params"]["n"] for row in rows]
-        expect(sizes.index(1003) < sizes.index(100003), f"{tier}: smallest first")
+@needs_release
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_tier_says_what_it_covers(folder, tier):
+    done = reproduce(folder, tier)
+    rows = rows_of(folder / "out/rows.jsonl")
+    expect(len(rows) == 8, f"{tier}: {len(rows)} rows", done)
+    expect(
+        re.search(rf"rungs: {tier}: 8 rows; about \d.* on an H200", done.stderr),
+        f"{tier}: it says before what it covers",
+        done,
+    )
+    expect(re.search(r"^it took \d+", done.stdout, re.M), f"{tier}: and afterwards how long it took", done)
+    expect(
+        done.stderr.count("pass") == 0 and done.stderr.count("fail  double/cpu_zeros") == 4,
+        f"{tier}: a line for each failure only",
+        done,
+    )
+    sizes = [row["params"]["n"] for row in rows]
+    expect(sizes.index(1003) < sizes.index(100003), f"{tier}: smallest first")
+
+
+def test_tiers_exclude_each_other(folder):
     expect_error(reproduce(folder, "--quick", "--full"), 2, "exclude each other")
 
 
-def processes(folder):
-    """A claim's rows come from as many processes as the tier has, its passes over the suite; other rows from one."""
+@needs_release
+@pytest.mark.parametrize("tier, count", TIERS.items(), ids=TIERS)
+def test_rows_of_a_claim_come_from_the_processes_of_the_tier(folder, tier, count):
+    """Its passes over the suite; other rows from one."""
     scenario = folder / "claimed.yaml"
     scenario.write_text(SCENARIO + CLAIM)
-    for tier, count in (("--quick", 1), ("--full", 5)):
-        done = call("reproduce", scenario, "--out", folder / "out", tier, program=MUTANTS)
-        rows = rows_of(folder / "out/rows.jsonl")
-        claimed = [row for row in rows if row["variant"] == "double/cpu_right" and row["seed"] == 1]
-        sides = [row["params"]["n"] for row in claimed]
-        expect(
-            sides == [1003, 100003] * count,
-            f"{tier}: {count} processes of each side, each a pass over the suite: {sides}",
-            done,
-        )
-        expect({row["worker"] for row in claimed} == {"shared"}, f"{tier}: a worker serves the cases of a pass", done)
-        rest = len(rows) - len(sides)
-        expect(rest == (6 if tier == "--full" else 0), f"{tier}: one process of the rest: {rest} rows", done)
-        claim = rows_of(folder / "out/rows.jsonl", "claim")[0]
-        close = claim["why"].endswith("the processes disagree")  # on a busy machine, however wide the band
-        expect(
-            claim["processes"] == count and claim["provisional"] == (count < 5 or close),
-            f"{tier}: the claim says so",
-            done,
-        )
+    done = call("reproduce", scenario, "--out", folder / "out", tier, program=MUTANTS)
+    rows = rows_of(folder / "out/rows.jsonl")
+    claimed = [row for row in rows if row["variant"] == "double/cpu_right" and row["seed"] == 1]
+    sides = [row["params"]["n"] for row in claimed]
+    expect(
+        sides == [1003, 100003] * count,
+        f"{tier}: {count} processes of each side, each a pass over the suite: {sides}",
+        done,
+    )
+    expect({row["worker"] for row in claimed} == {"shared"}, f"{tier}: a worker serves the cases of a pass", done)
+    rest = len(rows) - len(sides)
+    expect(rest == (6 if tier == "--full" else 0), f"{tier}: one process of the rest: {rest} rows", done)
+    claim = rows_of(folder / "out/rows.jsonl", "claim")[0]
+    close = claim["why"].endswith("the processes disagree")  # on a busy machine, however wide the band
+    expect(
+        claim["processes"] == count and claim["provisional"] == (count < 5 or close),
+        f"{tier}: the claim says so",
+        done,
+    )
 
 
-def keys_of_tiers(folder):
+@needs_release
+def test_a_dry_run_tells_the_rows_of_a_tier(folder):
     """What the scenario keeps for a full campaign, and what --dry-run tells of each tier: the rows that are then made."""
     scenario = folder / "kept.yaml"
     late = CLAIM.replace("id: mine,", "id: late, tier: full,").replace("seed=1", "seed=2").replace("claims:\n", "")
@@ -117,22 +126,23 @@ def keys_of_tiers(folder):
     expect_error(call("reproduce", scenario, "--dry-run", "--resume", program=MUTANTS), 2, "leave out --resume")
 
 
-def emulated_beside_others(folder):
+@needs_cuda
+@pytest.mark.parametrize("first, second", [("cuda_naive", "cpu_loop"), ("cpu_loop", "cuda_naive")])
+def test_emulated_cases_beside_others(folder, first, second):
     """A case whose rows are all emulated does not take those of the scenario's other cases with it, and the other way round."""
-    for first, second in (("cuda_naive", "cpu_loop"), ("cpu_loop", "cuda_naive")):
-        scenario = folder / "mixed.yaml"
-        scenario.write_text(
-            "title: t\nsuites:\n"
-            f"  - {{op: double, axes: {{n: [10]}}, variants: [{first}], modes: [cold]}}\n"
-            f"  - {{op: double, axes: {{n: [20]}}, variants: [{second}], modes: [cold]}}\n"
-        )
-        done = call("run", scenario, "--verify-only", "--no-ceilings", "--out", folder / f"{first}.jsonl")
-        made = sorted(row["variant"] for row in rows_of(folder / f"{first}.jsonl"))
-        expect(made == ["double/cpu_loop", "double/cuda_naive"], f"{first} first: {made}", done)
+    scenario = folder / "mixed.yaml"
+    scenario.write_text(
+        "title: t\nsuites:\n"
+        f"  - {{op: double, axes: {{n: [10]}}, variants: [{first}], modes: [cold]}}\n"
+        f"  - {{op: double, axes: {{n: [20]}}, variants: [{second}], modes: [cold]}}\n"
+    )
+    done = call("run", scenario, "--verify-only", "--no-ceilings", "--out", folder / f"{first}.jsonl")
+    made = sorted(row["variant"] for row in rows_of(folder / f"{first}.jsonl"))
+    expect(made == ["double/cpu_loop", "double/cuda_naive"], f"{first} first: {made}", done)
 
 
-def budget_by_earlier_rows(folder):
-    """A row that took longer before than what is left of the budget is not started: it is counted as left, and made without a budget."""
+def test_a_row_that_took_longer_than_what_is_left_is_not_started(folder):
+    """It is counted as left, and made without a budget."""
     rows, words = (
         folder / "rows.jsonl",
         ("run", "double n=10", "--variants", "cpu_loop", "--verify-only", "--no-ceilings"),
@@ -149,7 +159,8 @@ def budget_by_earlier_rows(folder):
         expect(len(rows_of(rows)) == made and told in done.stdout, f"{options}: {told}", done)
 
 
-def one_campaign(folder):
+@needs_release
+def test_one_campaign(folder):
     """--resume adds to rows of the same commit and machine only."""
     rows = folder / "out/rows.jsonl"
     done = reproduce(folder, "--quick", "--budget", "0.01s")
@@ -172,7 +183,8 @@ def one_campaign(folder):
     expect(len(rows_of(rows)) == 8, "the same commit and machine: it goes on to the end", done)
 
 
-def parts(folder):
+@needs_release
+def test_parts_of_a_campaign(folder):
     """tests/gpu/campaign.sh: a part that its budget ends, then the rest from the packed rows, as on a fresh machine."""
     scenario = folder / "two.yaml"
     scenario.write_text(SCENARIO.replace("cpu_right, cpu_zeros", "cpu_loop"))
@@ -193,8 +205,8 @@ def names(text, what):
     return told
 
 
-def claims_end_it(folder):
-    """The last lines are the claims: those that have a number, then those that cannot have one here, then those that were not run."""
+def test_claims_come_last(folder):
+    """Those that have a number, then those that cannot have one here, then those that were not run."""
     done = call("reproduce", "published/discounted_cumsum", "--quick", "--budget", "0.01s", "--out", folder / "out")
     lines = done.stdout.splitlines()
     claims, untestable, left = (
@@ -221,20 +233,3 @@ def claims_end_it(folder):
         set(told) == shipped and len(told) == len(shipped),
         f"each claim of the scenario is told once: {set(told) ^ shipped}",
     )
-
-
-def main():
-    tests = (
-        (tiers, processes, first_calls, keys_of_tiers, one_campaign, parts, claims_end_it)
-        if RELEASE
-        else (claims_end_it,)
-    )
-    with tempfile.TemporaryDirectory() as name:
-        for test in (*tests, budget_by_earlier_rows, *((emulated_beside_others,) if CUDA else ())):
-            folder = pathlib.Path(name) / test.__name__
-            folder.mkdir()
-            test(folder)
-
-
-if __name__ == "__main__":
-    main()

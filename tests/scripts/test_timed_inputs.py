@@ -3,13 +3,13 @@ they are given, and NumPy says here what each of them is. Results kept from earl
 
 import importlib.util
 import os
-import pathlib
-import subprocess
-import sys
-import tempfile
 
 import numpy as np
-from program import BUILD, MUTANTS, RELEASE, expect, rows_of
+import pytest
+
+from program import BUILD, MUTANTS, call, expect, needs_release, rows_of
+
+pytestmark = needs_release
 
 N = 20011
 KEPT = [
@@ -25,31 +25,14 @@ KEPT = [
 SAMPLES = "cpu_memo_sample"  # rightly passes where one of its 16 samples is among the elements that a set changes: 4 of 1,024 parts, 6% of runs
 
 
-def recorded(verb, family, *options, n=N):
+def recorded(folder, verb, family, *options, n=N):
     """{"cpu": [input, ...], "peer": ...}: of the calls of one process each, in their order. The first is verified as the family is named."""
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            [
-                MUTANTS,
-                verb,
-                f"double n={n} input={family}",
-                "--variants",
-                "cpu_records_control,peer_records_control",
-                "--no-ceilings",
-                *options,
-            ],
-            capture_output=True,
-            text=True,
-            timeout=240,
-            cwd=folder,
-            env={**os.environ, "RUNGS_TEST_INPUTS": folder},
-        )
-        expect(done.returncode == 0, f"{verb} input={family}: both variants pass", done)
-        files = {
-            name: max(pathlib.Path(folder).glob(f"{name}-*"), key=lambda path: path.stat().st_size)
-            for name in ("cpu", "peer")
-        }
-        return {name: np.fromfile(path).reshape(-1, n) for name, path in files.items()}
+    words = (f"double n={n} input={family}", "--variants", "cpu_records_control,peer_records_control", "--no-ceilings")
+    environment = os.environ | {"RUNGS_TEST_INPUTS": str(folder)}
+    done = call(verb, *words, *options, program=MUTANTS, cwd=folder, env=environment)
+    expect(done.returncode == 0, f"{verb} input={family}: both variants pass", done)
+    files = {name: max(folder.glob(f"{name}-*"), key=lambda path: path.stat().st_size) for name in ("cpu", "peer")}
+    return {name: np.fromfile(path).reshape(-1, n) for name, path in files.items()}
 
 
 def distinct(inputs):
@@ -115,47 +98,32 @@ def check_naninf(name, inputs):
     expect(counts == {(1, 1, 1)}, f"naninf {name}: a NaN and an infinity of each sign in every input: {counts}")
 
 
-def check_kept(folder, family, names=KEPT, tries=3):
-    out = pathlib.Path(folder) / f"kept-{tries}.jsonl"
-    done = subprocess.run(
-        [
-            MUTANTS,
-            "run",
-            f"double n=1000003 input={family}",
-            "--variants",
-            ",".join(names),
-            "--quick",
-            "--no-ceilings",
-            "--out",
-            out,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=400,
-        cwd=folder,
-    )
-    rows = {row["variant"].split("/")[1]: row for row in rows_of(out)}
-    passed = [name for name in names if rows[name]["verdict"] != "fail" or rows[name]["timing"]]
-    if passed == [SAMPLES] and tries > 1:
-        return check_kept(folder, family, passed, tries - 1)
-    expect(not passed, f"n=1000003 input={family}: kept results are rejected (not: {passed})", done)
+needs_statsmodels = pytest.mark.skipif(not importlib.util.find_spec("statsmodels"), reason="needs statsmodels")
+REAL = pytest.param("real:co2", marks=needs_statsmodels)
+CHECKS = {"ramp": check_ramp, "ones": check_ones, "naninf": check_naninf, "real:co2": check_real}
 
 
-def main():
-    if not RELEASE:
-        print("only Release builds take times")
-        sys.exit(77)
-    real = [("real:co2", check_real)] if importlib.util.find_spec("statsmodels") else []
-    for family, check in (("ramp", check_ramp), ("ones", check_ones), ("naninf", check_naninf), *real):
-        for name, inputs in recorded("run", family, "--quick").items():
-            check(name, inputs)
-            check_new_inputs(family, name, inputs)
-    for name, inputs in recorded("benchmark", "ramp").items():
-        check_ramp(f"{name}, called by Google Benchmark", inputs)
-    with tempfile.TemporaryDirectory() as folder:
-        for family in ("ramp", "ones", *(name for name, _ in real)):
-            check_kept(folder, family)
+@pytest.mark.parametrize("family", ["ramp", "ones", "naninf", REAL])
+def test_every_timed_input_is_new_and_of_the_family(folder, family):
+    for name, inputs in recorded(folder, "run", family, "--quick").items():
+        CHECKS[family](name, inputs)
+        check_new_inputs(family, name, inputs)
 
 
-if __name__ == "__main__":
-    main()
+def test_google_benchmark_calls_with_such_inputs(folder):
+    for name, inputs in recorded(folder, "benchmark", "ramp").items():
+        check_ramp(name, inputs)
+
+
+@pytest.mark.parametrize("family", ["ramp", "ones", REAL])
+def test_kept_results_are_rejected(folder, family):
+    names, out = KEPT, folder / "kept.jsonl"
+    for _ in range(3):
+        out.unlink(missing_ok=True)
+        words = ("--variants", ",".join(names), "--quick", "--no-ceilings", "--out", out)
+        done = call("run", f"double n=1000003 input={family}", *words, program=MUTANTS, cwd=folder, timeout=400)
+        rows = {row["variant"].split("/")[1]: row for row in rows_of(out)}
+        names = [name for name in names if rows[name]["verdict"] != "fail" or rows[name]["timing"]]
+        if names != [SAMPLES]:
+            break
+    expect(not names, f"kept results are rejected (not: {names})", done)
