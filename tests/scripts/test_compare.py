@@ -298,4 +298,4 @@ def test_files(case):
     assert len(suite.findall("testcase/failure")) == 2
     text = markdown.read_text()
     assert "failed" in text.splitlines()[2]
-    assert len(re.findall(r"^\| (?!verdict)\S", text, re.M)) == 8
+    assert len(re.findall(r"^\| (?!verdict|---)\S", text, re.M)) == 8
