@@ -25,6 +25,9 @@ int command_doctor(int argc, char **argv);
 int command_new(int argc, char **argv);
 int command_build(int argc, char **argv);
 
+/* Rows to figures, REPORT.md and report.html in a folder, by analysis/report/ and plots/. files: NULL-terminated paths. Returns an
+ * exit code. */
+int report_make(const char *const *files, const char *folder);
 /* Prints "rungs: message" to stderr and gives the exit code that fits. */
 int cli_fail(Status status);
 /* Prints a usage error (printf style) with a pointer to --help; EXIT_USAGE. */

@@ -7,7 +7,6 @@
 #include "device/child.h"
 #include "device/confine.h"
 #include "device/device.h"
-#include "plan/case.h"
 #include "plan/registry.h"
 #include "protocol.h"
 #include "record/environment.h"

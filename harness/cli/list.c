@@ -12,40 +12,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Status ops(json_t **out) {
-    *out = list_ops_json();
-    return STATUS_OK;
-}
-
-static Status variants(json_t **out) {
-    TRY(modules_need_one(NULL));
-    *out = list_variants_json();
-    return STATUS_OK;
-}
-
-static Status scenarios(json_t **out) {
-    return list_scenarios_json(places_project("scenarios"), out);
-}
-
-static Status claims(json_t **out) {
-    return list_claims_json(places_project("scenarios"), out);
-}
-
+/* The keys that a line of text shows. */
 typedef struct Listing {
-    const char *what, *name, *detail, *summary; /* the keys that a line of text shows */
-    Status (*make)(json_t **out);
+    const char *what, *name, *detail, *summary;
 } Listing;
 
-static const Listing LISTINGS[] = {
-    {"ops", "name", NULL, "summary", ops},
-    {"variants", "id", "backend", "summary", variants},
-    {"scenarios", "name", NULL, "title", scenarios},
-    {"claims", "id", "expected", "statement", claims},
-};
+enum { OPS, VARIANTS, SCENARIOS, CLAIMS };
+static const Listing LISTINGS[] = {[OPS] = {"ops", "name", NULL, "summary"},
+                                   [VARIANTS] = {"variants", "id", "backend", "summary"},
+                                   [SCENARIOS] = {"scenarios", "name", NULL, "title"},
+                                   [CLAIMS] = {"claims", "id", "expected", "statement"}};
+
+static Status make(const Listing *listing, json_t **out) {
+    const char *const scenarios = places_project("scenarios");
+    if (listing == &LISTINGS[SCENARIOS]) return list_scenarios_json(scenarios, out);
+    if (listing == &LISTINGS[CLAIMS]) return list_claims_json(scenarios, out);
+    if (listing == &LISTINGS[VARIANTS]) TRY(modules_need_one(NULL));
+    *out = listing == &LISTINGS[OPS] ? list_ops_json() : list_variants_json();
+    return STATUS_OK;
+}
 
 static int print(const Listing *listing, bool as_json) {
     json_t *list = NULL;
-    Status status = listing->make(&list);
+    Status status = make(listing, &list);
     char *text = status == STATUS_OK && as_json ? json_dumps(list, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
     if (status == STATUS_OK) status = memory_check();
     if (status != STATUS_OK) {

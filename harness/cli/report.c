@@ -1,7 +1,5 @@
 /* rungs report: hands the rows to analysis/report/ or analysis/history/, which read rows only. rungs judge: published claims from
  * rows. */
-#include "cli/report.h"
-
 #include "base/output.h"
 #include "base/places.h"
 #include "base/temporary.h"

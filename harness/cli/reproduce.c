@@ -13,7 +13,6 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "cli/report.h"
 #include "pipeline/run.h"
 #include "plan/scenario.h"
 
