@@ -1,13 +1,12 @@
 """The rule of `rungs compare` where the suite is too large for its processes: no ranking of so few is rare enough, and what they show of
 their spread decides. A thousand suites of each kind in which nothing changed, and the same with one row 5% slower, of process medians
-drawn as such. What it prints is the second table in docs/COMPARISON.md.
+drawn as such. What it prints (pytest -s) is the second table in docs/COMPARISON.md: comparisons, processes a side, noise, tested on, suites of 1000
+with a false alarm, 5% found.
 """
 
 import math
-import sys
-import time
-import unittest
 
+import pytest
 import numpy as np
 
 import checkout  # noqa: F401
@@ -122,53 +121,33 @@ def suite(rng, rows, processes, spread, slow=None, lone=None):
     return made
 
 
-class LargeSuites(unittest.TestCase):
-    def test_simulated(self):
-        """At most one suite in a hundred with a false alarm; 5% found where they scatter little."""
-        print(
-            "| comparisons | processes a side | noise | tested on | suites of 1000 with a false alarm | 5% found |\n|---:|---:|---|---|---:|---:|"
-        )
-        for seed, cell in enumerate(CELLS):
-            alarms, found = simulate(cell, seed)
-            rows, processes, name = cell
-            print(
-                f"| {rows} | {processes} | {name} | {judge.kind_of_test(processes, processes, rows)} | {alarms} | {found / SUITES:.1%} |",
-                flush=True,
-            )
-            with self.subTest(cell=cell):
-                self.assertLessEqual(alarms, SUITES // 100)
-                if name == "normal 0.3%":
-                    self.assertGreaterEqual(found, 0.99 * SUITES)
-
-    def test_equal_builds_on_a_loud_machine(self):
-        rng = np.random.default_rng(21)
-        for rows, processes, spread in (
-            (480, 10, 0.08),
-            (480, 10, 0.05),
-            (130, 9, 0.05),
-            (100, 5, 0.05),
-            (40, 4, 0.08),
-            (40, 3, 0.08),
-        ):
-            with self.subTest(rows=rows, processes=processes, spread=spread):
-                self.assertEqual({c.verdict for c in suite(rng, rows, processes, spread)}, {"ambiguous"})
-
-    def test_a_process_lost(self):
-        """5% on a quiet machine, in the one row that lost a process on each side: for 9 among 300 no ranking is rare enough."""
-        made = suite(np.random.default_rng(22), 300, 10, 0.003, slow=7, lone=9)
-        self.assertEqual([(c.case, c.tested_on) for c in made if c.verdict == "slower"], [("7", "spread")])
-        self.assertEqual({c.verdict for c in made if c.case != "7"}, {"same"})
-
-    def test_the_simulation_sees_a_bad_rule(self):
-        """With the spread assumed, whatever the processes show, most such suites have a false alarm."""
-        base, new = np.exp(normal(0.08)(np.random.default_rng(23), (2, 100 * 480, 10)))
-        floor = decide.noise_floor(decide.ASSUMED_SPREAD, math.inf, 10, 10, 480)
-        apart = np.abs(np.log(statistics.medians(new) / statistics.medians(base))) >= np.log1p(floor)
-        self.assertGreater(apart.reshape(100, 480).any(axis=1).mean(), 0.9)
+@pytest.mark.parametrize("seed, cell", list(enumerate(CELLS)), ids=str)
+def test_simulated(seed, cell):
+    """At most one suite in a hundred with a false alarm; 5% found where they scatter little."""
+    alarms, found = simulate(cell, seed)
+    rows, processes, name = cell
+    kind = judge.kind_of_test(processes, processes, rows)
+    print(f"| {rows} | {processes} | {name} | {kind} | {alarms} | {found / SUITES:.1%} |")
+    assert alarms <= SUITES // 100
+    assert name != "normal 0.3%" or found >= 0.99 * SUITES
 
 
-if __name__ == "__main__":
-    begin = time.monotonic()
-    good = unittest.main(exit=False, verbosity=2).result.wasSuccessful()
-    print(f"{time.monotonic() - begin:.0f} s")
-    sys.exit(not good)
+def test_equal_builds_on_a_loud_machine():
+    rng = np.random.default_rng(21)
+    for how in ((480, 10, 0.08), (480, 10, 0.05), (130, 9, 0.05), (100, 5, 0.05), (40, 4, 0.08), (40, 3, 0.08)):
+        assert {c.verdict for c in suite(rng, *how)} == {"ambiguous"}, how
+
+
+def test_a_process_lost():
+    """5% on a quiet machine, in the one row that lost a process on each side: for 9 among 300 no ranking is rare enough."""
+    made = suite(np.random.default_rng(22), 300, 10, 0.003, slow=7, lone=9)
+    assert [(c.case, c.tested_on) for c in made if c.verdict == "slower"] == [("7", "spread")]
+    assert {c.verdict for c in made if c.case != "7"} == {"same"}
+
+
+def test_the_simulation_sees_a_bad_rule():
+    """With the spread assumed, whatever the processes show, most such suites have a false alarm."""
+    base, new = np.exp(normal(0.08)(np.random.default_rng(23), (2, 100 * 480, 10)))
+    floor = decide.noise_floor(decide.ASSUMED_SPREAD, math.inf, 10, 10, 480)
+    apart = np.abs(np.log(statistics.medians(new) / statistics.medians(base))) >= np.log1p(floor)
+    assert apart.reshape(100, 480).any(axis=1).mean() > 0.9

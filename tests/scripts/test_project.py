@@ -10,12 +10,15 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 
-from program import BUILD, CONFIGURED, EMULATOR, RELEASE, SANITIZED, SOURCE, call, expect, expect_error, rows_of
+import pytest
+
+from program import BUILD, CONFIGURED, EMULATOR, FULL, RELEASE, SANITIZED, SOURCE
+from program import call, expect, expect_error, needs_release, rows_of
 from workflow_steps import BASH
 
-FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
+pytestmark = pytest.mark.skipif(SANITIZED, reason="a project would have to be built with the same sanitizers")
+only_full = pytest.mark.skipif(not FULL, reason="builds another program: with --full")
 PAGE = (SOURCE / "docs/YOUR_KERNELS.md").read_text()
 # A variant that calls a function which the op's variants share.
 HELPED = """#include "variant.h"
@@ -140,7 +143,12 @@ class Project:
             new.write_text((self.root / path).read_text().replace("axpy", name))
 
 
-def prefix_alone(project):
+@pytest.fixture(scope="module")
+def project(shared_folder):
+    return Project(shared_folder)
+
+
+def test_a_prefix_alone(project):
     """Installed, the program finds everything beside itself."""
     done = project.rungs("--version", cwd=project.folder)
     expect(done.returncode == 0 and done.stdout.startswith("rungs "), "an installed program tells its version", done)
@@ -181,7 +189,9 @@ def prefix_alone(project):
     expect_error(project.start(alone / "rungs", "list", cwd=alone), 4, "share/rungs", "start it there")
 
 
-def a_new_project(project):
+@pytest.fixture(scope="module")
+def rows(project):
+    """Of a new project, once it is built."""
     compiled = project.prefix / "share/rungs/template/impls/axpy/__pycache__/peer_numpy.pyc"  # pip leaves such
     compiled.parent.mkdir()
     compiled.write_bytes(b"\xa7\r\r\n")
@@ -232,8 +242,20 @@ def codes_of(rows):
     }
 
 
-def without_installing(folder):
-    """The program of a build folder builds projects, too; what it says next after `new` is a command that works. -> the hashes of its code."""
+@pytest.fixture(scope="module")
+def old(project, rows):
+    """The program of a new project, in a checkout of its own: a program compiles the variants of its project."""
+    before = project.folder / "before/mykernels"
+    shutil.copytree(project.root, before, ignore=shutil.ignore_patterns("build"))
+    done = project.rungs("build", cwd=before)
+    expect(done.returncode == 0, "rungs build, of another checkout", done)
+    return before / "build/release/bin/mykernels"
+
+
+@pytest.fixture(scope="module")
+def elsewhere(shared_folder):
+    """The hashes of the template's code, in a project of another name and place that was built without installing."""
+    folder = shared_folder
     done = call("new", "loose", cwd=folder)
     expect(done.returncode == 0, "rungs new, of a checkout", done)
     command = re.search(r"^next: cd loose && git init && (.*) build &&", done.stdout, re.M)[1]
@@ -256,32 +278,35 @@ def without_installing(folder):
     return codes_of(folder / "loose.jsonl")
 
 
-def provenance(project, rows):
-    """The commit is that of the project's repository when the program was built."""
+def test_the_program_of_a_build_folder_builds_projects(elsewhere):
+    """What it says next after `new` is a command that works."""
+    assert "axpy/cpu_loop" in elsewhere
+
+
+@pytest.fixture(scope="module")
+def wrong(project, rows, old):
+    """The project, built again after a commit and with scale made wrong: (the commit of `rows`, what --version said before and says after)."""
     built = project.git("rev-parse", "HEAD")
-    environment = rows_of(rows, "environment")[0]
-    told = {key: environment[key] for key in ("commit", "dirty", "project")}
-    expect(told == {"commit": built, "dirty": False, "project": "mykernels"}, f"rows carry {told}")
     project.git("commit", "-q", "--allow-empty", "-m", "two")
-    first = project.program("--version").stdout.splitlines()[0]
-    expect(
-        first.startswith(f"mykernels (commit {built[:12]}) with rungs "),
-        f"a later commit is not of this build: {first}",
-    )
+    before = project.program("--version").stdout.splitlines()[0]
     project.edit("impls/scale/cpu_loop.c", "a * x[i] + y[i]", "a * x[i] - y[i]")
     project.edit("impls/axpy/cpu_helped.c", "cpu_helped", "cpu_renamed")
     (project.root / "impls/axpy/cpu_helped.c").rename(project.root / "impls/axpy/cpu_renamed.c")
     project.build()
-    first = project.program("--version").stdout.splitlines()[0]
-    expect(
-        f"(commit {project.git('rev-parse', 'HEAD')[:12]}, with uncommitted changes)" in first,
-        f"built anew it is: {first}",
-    )
+    return built, before, project.program("--version").stdout.splitlines()[0]
 
 
-def gate(project, old, before, elsewhere):
-    """scale is wrong now: the run and the comparison with the right build fail, for that reason. before: rows of that build; elsewhere: hashes of
-    the template's code, in a project of another name and place."""
+def test_the_commit_is_that_of_the_project_when_it_was_built(project, rows, wrong):
+    built, before, after = wrong
+    environment = rows_of(rows, "environment")[0]
+    told = {key: environment[key] for key in ("commit", "dirty", "project")}
+    assert told == {"commit": built, "dirty": False, "project": "mykernels"}
+    assert before.startswith(f"mykernels (commit {built[:12]}) with rungs "), "a later commit is not of this build"
+    assert f"(commit {project.git('rev-parse', 'HEAD')[:12]}, with uncommitted changes)" in after, "built anew it is"
+
+
+@pytest.fixture(scope="module")
+def wrong_rows(project, wrong):
     rows = project.folder / "wrong.jsonl"
     done = project.program("run", "scale", "smoke", "--variants", "cpu_*", *QUICK, "--out", rows)
     expect(done.returncode == 1, "a wrong op fails the run", done)
@@ -290,9 +315,12 @@ def gate(project, old, before, elsewhere):
         set(failed) == {"scale/cpu_loop"} and re.search(r"z\[\d+\]|tolerance|expected", failed["scale/cpu_loop"]),
         f"the other one passes: {failed}",
     )
-    if not RELEASE:
-        return
-    old_codes, codes = codes_of(before), codes_of(rows)
+    return rows
+
+
+@needs_release
+def test_equal_code_has_an_equal_hash(rows, wrong_rows, elsewhere):
+    old_codes, codes = codes_of(rows), codes_of(wrong_rows)
     expect(
         elsewhere["axpy/cpu_loop"] == old_codes["axpy/cpu_loop"] == codes["axpy/cpu_loop"]
         and codes["axpy/cpu_loop"][0],
@@ -306,6 +334,10 @@ def gate(project, old, before, elsewhere):
         old_codes["scale/cpu_loop"] == old_codes["axpy/cpu_loop"] != codes["scale/cpu_loop"],
         f"one line changed: another hash, of this one alone: {codes}",
     )
+
+
+@needs_release
+def test_the_gate_fails_because_scale_is_wrong(project, old, wrong_rows):
     done = project.program(
         "ab",
         old,
@@ -344,15 +376,11 @@ def gate(project, old, before, elsewhere):
     )
 
 
-def gate_of_the_workflow(project, old):
+@needs_release
+def test_the_gate_of_the_workflow(project, old, wrong):
     """Its step, of the workflow that `rungs new` wrote, with programs that are built already in place of a base to build; then its summary. scale is
     no part of it."""
-    try:
-        import ruamel.yaml
-    except ImportError as error:
-        print(f"skip the workflow's gate: {error}")
-        return
-    workflow = ruamel.yaml.YAML(typ="safe").load(project.root / ".github/workflows/rungs.yml")
+    workflow = pytest.importorskip("ruamel.yaml").YAML(typ="safe").load(project.root / ".github/workflows/rungs.yml")
     steps = {step.get("name"): step for step in workflow["jobs"]["kernels"]["steps"]}
     compare = steps["Compare with the base"]["run"]
     expect("ab --base HEAD^1 gate " in compare, "it compares with the base")
@@ -380,7 +408,8 @@ def gate_of_the_workflow(project, old):
     expect(len(times) >= 36 and min(times) >= 1e-4, f"rows of 0.1 ms and more: {min(times)}")
 
 
-def gate_of_commits(project):
+@only_full
+def test_the_gate_of_commits(project, wrong):
     """With --base the project's commits are built, with the same prefix."""
     project.git("commit", "-q", "-a", "-m", "three")
     done = project.program(
@@ -407,11 +436,10 @@ def block(path, language):
     return found[1]
 
 
-def a_library_of_another_build(project, before):
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+def test_a_library_of_another_build(project, rows, wrong):
     """The page's variants, which call what make built."""
-    if not shutil.which("make"):
-        print("skip make is not installed: the library of another build is not built")
-        return
+    before = rows
     vendor = project.folder / "vendor"
     shutil.copytree(SOURCE / "examples/library", vendor)
     done = subprocess.run(["make", "-C", vendor], capture_output=True, text=True)
@@ -459,15 +487,21 @@ def a_library_of_another_build(project, before):
     project.build()
 
 
-def bad_input(project):
-    for words, told in (
-        (["new", "mykernels"], "is not empty"),
-        (["new", "My-Kernels"], "a word of a-z"),
-        (["new", "more", "--op", "9"], "--op is '9'"),
-        (["new"], "expected one folder"),
-        (["build", "nowhere"], "no such folder"),
-    ):
-        expect_error(project.rungs(*words, cwd=project.folder), 2, told)
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        ("new mykernels", "is not empty"),
+        ("new My-Kernels", "a word of a-z"),
+        ("new more --op 9", "--op is '9'"),
+        ("new", "expected one folder"),
+        ("build nowhere", "no such folder"),
+    ],
+)
+def test_bad_words_are_told(project, rows, words, told):
+    expect_error(project.rungs(*words.split(), cwd=project.folder), 2, told)
+
+
+def test_what_is_wrong_with_a_project_is_told_in_one_line(project, rows):
     stray = project.root / "impls/axpi/cpu_loop.c"
     stray.parent.mkdir()
     stray.write_text((project.root / "impls/axpy/cpu_loop.c").read_text().replace("axpy", "axpi"))
@@ -500,7 +534,8 @@ def kept_options():
     )
 
 
-def one_op_left(folder):
+@only_full
+def test_one_op_left(folder):
     """A copy of this repository with `double` alone: it builds, and its tests pass: of units, and of the harness without regard to ops."""
     tree = folder / "stripped"
     subprocess.run(["git", "-c", "safe.directory=*", "clone", "-q", "--no-hardlinks", SOURCE, tree], check=True)
@@ -555,7 +590,8 @@ def one_op_left(folder):
     )
 
 
-def packages(folder):
+@only_full
+def test_packages(folder):
     done = subprocess.run(
         ["cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder / "packages"],
         capture_output=True,
@@ -572,7 +608,8 @@ def packages(folder):
     )
 
 
-def wheel(folder):
+@only_full
+def test_a_wheel(folder):
     """pip builds the prefix and installs it into an environment, where it runs and builds projects. The version is CMake's."""
     tree, environment = folder / "checkout", folder / "environment"
     subprocess.run(["git", "-c", "safe.directory=*", "clone", "-q", "--no-hardlinks", SOURCE, tree], check=True)
@@ -589,8 +626,7 @@ def wheel(folder):
         timeout=BUILD_SECONDS,
     )
     if "No matching distribution found for scikit-build-core" in done.stdout + done.stderr:
-        print("SKIP: pip does not reach scikit-build-core, which builds the wheel")
-        return
+        pytest.skip("pip does not reach scikit-build-core, which builds the wheel")
     expect(done.returncode == 0, "pip wheel", done)
     version = re.search(r"project\(rungs VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
     found = list(folder.glob("rungs-*.whl"))
@@ -613,36 +649,3 @@ def wheel(folder):
         "run", "smoke", "--quick", "--variants", "cpu_*", program=folder / "piped/build/release/bin/piped", env=known
     )
     expect(done.returncode == 0, "and the project runs", done)
-
-
-def main():
-    if SANITIZED:
-        print("a project would have to be built with the same sanitizers")
-        sys.exit(77)
-    with tempfile.TemporaryDirectory(prefix="rungs_project_") as name:
-        folder = pathlib.Path(name).resolve()
-        project = Project(folder)
-        prefix_alone(project)
-        elsewhere = without_installing(folder)
-        rows = a_new_project(project)
-        before = folder / "before/mykernels"  # a checkout of its own: a program compiles the variants of its project
-        shutil.copytree(project.root, before, ignore=shutil.ignore_patterns("build"))
-        done = project.rungs("build", cwd=before)
-        expect(done.returncode == 0, "rungs build, of another checkout", done)
-        old = before / "build/release/bin/mykernels"
-        provenance(project, rows)
-        gate(project, old, rows, elsewhere)
-        if RELEASE:
-            gate_of_the_workflow(project, old)
-        if FULL:
-            gate_of_commits(project)
-        a_library_of_another_build(project, rows)
-        bad_input(project)
-        if FULL:
-            one_op_left(folder)
-            packages(folder)
-            wheel(folder)
-
-
-if __name__ == "__main__":
-    main()

@@ -4,27 +4,18 @@ For every key of every kind of golden line, values of all wrong types; what JSON
 every verb of the analysis: an exit code and a message, never a traceback.
 """
 
-import contextlib
-import io
 import json
-import os
-import pathlib
 import re
-import sys
-import tempfile
 
-from program import SOURCE, call, expect
+import pytest
 
-sys.path.insert(0, str(SOURCE))
-try:
-    from analysis import lines
-    from analysis.compare import __main__ as comparing
-    from analysis.export import __main__ as exporting
-except ImportError as error:
-    print(error)
-    sys.exit(77)
+from program import FULL, SOURCE, call
 
-FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
+from analysis import lines  # behind program, which has the checkout in the path
+
+comparing = pytest.importorskip("analysis.compare.__main__", exc_type=ImportError)
+exporting = pytest.importorskip("analysis.export.__main__", exc_type=ImportError)
+
 GOLDEN = [json.loads(line) for line in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()]
 QUICK = ("--verify-only", "--no-ceilings", "--budget", "0.000001")
 PLACE = re.compile(r":2(?::\d+)?: (?:([\w.]+) is )?")  # of the line, and the key that is wrong
@@ -138,49 +129,33 @@ def told_by_program(path):
     return done.returncode, done.stderr.strip().removesuffix("; nothing was written to it: name another --out")
 
 
-def run(main, *words):
-    errors = io.StringIO()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
-        return main([str(word) for word in words]), errors.getvalue()
-
-
-def verbs_take_it(path, what):
+def verbs_take_it(path, what, capsys):
     for main, words in (
         *((exporting.main, (form, path, "--out", path.with_suffix(".out"))) for form in ("csv", "junit", "markdown")),
         (comparing.main, (path, path)),
     ):
-        try:
-            code, errors = run(main, *words)
-        except Exception as error:
-            raise SystemExit(f"BAD  {what}: {words}: {error!r}") from error
-        if code not in (0, 1, 2, 3) or "Traceback" in errors:
-            raise SystemExit(f"BAD  {what}: {words}: {code} {errors}")
+        code, errors = main([str(word) for word in words]), capsys.readouterr().err
+        assert code in (0, 1, 2, 3) and "Traceback" not in errors, f"{what}: {words}: {code} {errors}"
 
 
-def main():
+def test_program_and_analysis_are_of_one_mind(folder, capsys):
+    """In one test: each line is a hundredth of a second."""
     refused = accepted = 0
-    with tempfile.TemporaryDirectory(prefix="rungs_rows_read_") as folder:
-        path = pathlib.Path(folder) / "rows.jsonl"
-        environment = json.dumps(next(line for line in GOLDEN if line["kind"] == "environment" and line["gpu"]))
-        for what, is_json, text in broken():
-            path.write_text(f"{environment}\n{text}\n", encoding="utf-8")
-            count, mine = told_by_analysis(path)
-            code, theirs = told_by_program(path)
-            if count is None:
-                refused += 1
-                told, other = PLACE.search(mine), PLACE.search(theirs)
-                if code != 2 or not told or not other or (is_json and told[1] != other[1]):
-                    raise SystemExit(f"BAD  {what}: refused alike\nanalysis: {mine}\nprogram ({code}): {theirs}")
-            else:
-                accepted += 1
-                if PLACE.search(theirs) and "expected" in theirs or not is_json:
-                    raise SystemExit(f"BAD  {what}: the analysis accepts it, the program says: {theirs}")
-                if accepted % 7 == 0 or FULL or "levels" in what:
-                    verbs_take_it(path, what)
-    expect(
-        refused > 500 and accepted > 200,
-        f"{refused} broken lines refused by both for the same key, {accepted} accepted by both and read by the verbs",
-    )
-
-
-main()
+    path = folder / "rows.jsonl"
+    environment = json.dumps(next(line for line in GOLDEN if line["kind"] == "environment" and line["gpu"]))
+    for what, is_json, text in broken():
+        path.write_text(f"{environment}\n{text}\n", encoding="utf-8")
+        count, mine = told_by_analysis(path)
+        code, theirs = told_by_program(path)
+        if count is None:
+            refused += 1
+            told, other = PLACE.search(mine), PLACE.search(theirs)
+            alike = told and other and (told[1] == other[1] or not is_json)
+            assert code == 2 and alike, f"{what}: refused alike\nanalysis: {mine}\nprogram ({code}): {theirs}"
+        else:
+            accepted += 1
+            told = PLACE.search(theirs) and "expected" in theirs
+            assert is_json and not told, f"{what}: the analysis accepts it, the program says: {theirs}"
+            if accepted % 7 == 0 or FULL or "levels" in what:
+                verbs_take_it(path, what, capsys)
+    assert refused > 500 and accepted > 200
