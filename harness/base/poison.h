@@ -1,13 +1,12 @@
-/* poison.h - what outputs are filled with before a run: as floats an improbable, finite value. Where a correct value equals it, the
- * run is repeated with the next pattern: an element that nobody writes equals all of them. */
+/* poison.h - what outputs and scratch hold before a call: in turn a NaN and a large number of each sign, so that what adds to what
+ * it finds there, or keeps the smaller or larger of the two, is wrong from one of them. */
 #ifndef RUNGS_BASE_POISON_H
 #define RUNGS_BASE_POISON_H
 
-#include <stdint.h>
-
-#define POISON_BYTE 0xA5 /* as f32 -2.87e-16, as f64 -2.50e-127 */
-/* Every byte of a pattern is the same: 5A5A... is 1.5e16 and 1.8e127, C3C3... is -391.5 and -2.9e18. */
+/* Every byte of a pattern is the same. FF: a NaN of any float, -1 of an integer. 7B: 1.3e36 as f32, 1.6e287 as f64; FB: the same
+ * below 0. */
 enum { POISON_PATTERNS = 3 };
-static const unsigned char POISONS[POISON_PATTERNS] = {POISON_BYTE, 0x5A, 0xC3};
+#define POISON_BYTE 0xFF /* the first */
+static const unsigned char POISONS[POISON_PATTERNS] = {POISON_BYTE, 0x7B, 0xFB};
 
 #endif

@@ -260,19 +260,19 @@ static Status not_verified(const Exec *e, const Instance *instance, const Checke
                        share_not_judgeable(instance, &checked->last, share), bound->name, bound->formula, hint);
 }
 
-/* Checks every output that was asked for. *undecided: without a verdict, as a value equals the poison (base/poison.h). */
-static Status check(const Exec *e, Instance *instance, bool *undecided) {
-    static Checked checked[OP_MAX_ARRAYS];
-    const bool last_pattern = instance->poison + 1 == POISON_PATTERNS;
-    int wrong = -1;
-    bool used[INSTANCE_MAX_BOUNDS] = {0};
+/* Compares every output that was asked for. wrong: the first that is not verified; -1: none. */
+static Status judge_all(const Exec *e, Instance *instance, Checked *checked, int *wrong, bool *undecided) {
     for (int i = 0; i < instance->op->out_count; i++) {
         if (!asked_for(e, instance->out[i].name)) continue;
         TRY(judge(e, instance, i, &checked[i]));
-        *undecided = *undecided || (!last_pattern && checked[i].last.undecided);
-        if (wrong < 0 && !verified(&checked[i].last)) wrong = i;
+        if (checked[i].last.undecided) *undecided = true;
+        if (*wrong < 0 && !verified(&checked[i].last)) *wrong = i;
     }
-    if (*undecided) return STATUS_OK;
+    return STATUS_OK;
+}
+
+static Status tell_checked(const Exec *e, const Instance *instance, const Checked *checked, int wrong) {
+    bool used[INSTANCE_MAX_BOUNDS] = {0};
     for (int i = 0; i < instance->op->out_count; i++) {
         if (!asked_for(e, instance->out[i].name) || i == wrong) continue;
         if (!verified(&checked[i].last)) {
@@ -296,6 +296,21 @@ static Status ask_worker(const Exec *e, const Session *session) {
     if (status == STATUS_OK) status = child_end(child, e->options.timeout_seconds);
     child_stop(child);
     return status;
+}
+
+/* With --check as rows are verified: from each poison. */
+static Status ask_and_check(const Exec *e, const Session *session) {
+    static Checked checked[OP_MAX_ARRAYS];
+    Instance *instance = session->instance;
+    const int least = e->check && sees_poison(session) ? POISON_PATTERNS : 1;
+    bool undecided = false;
+    int wrong = -1;
+    for (int p = 0; wrong < 0 && (p < least || (p == 1 && undecided)); p++) {
+        instance->poison = p;
+        TRY(ask_worker(e, session));
+        if (e->check) TRY(judge_all(e, instance, checked, &wrong, &undecided));
+    }
+    return e->check ? tell_checked(e, instance, checked, wrong) : STATUS_OK;
 }
 
 /* The user's arrays, and what the op makes of those that were left out: one factor from a parameter, an empty mask. More than that
@@ -352,11 +367,7 @@ static Status execute(Exec *e) {
     supports_close();
     if (status == STATUS_OK && cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)
         status = status_fail(STATUS_UNSUPPORTED, "no GPU: %s; --emulate runs the kernel on the CPU", reason);
-    for (bool undecided = true; undecided && status == STATUS_OK; instance.poison += undecided) {
-        undecided = false;
-        status = ask_worker(e, &session);
-        if (status == STATUS_OK && e->check) status = check(e, &instance, &undecided);
-    }
+    if (status == STATUS_OK) status = ask_and_check(e, &session);
     for (int k = 0; k < e->out.count && status == STATUS_OK; k++) {
         const Array array = shaped_as_given(e, &instance, array_find(instance.given, e->op->out_count, e->out.names[k]));
         char shape[128];

@@ -27,7 +27,7 @@ import peer_timing
 # Modules and the clock are bound before the peer is imported: one that patches time.perf_counter() changes no sample.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES_MOST = 64  # as in device/shared.h
-POISON = 0xA5  # as in base/poison.h: an output element that still has it in every byte was never written
+POISON = 0xFF  # as in base/poison.h: an output element that still has it in every byte was never written
 UNACCOUNTED_SECONDS = 20e-6  # CPU time of threads that have ended; starting a thread takes longer
 LEAST_SHARE = 0.05  # of the busiest thread's time: libraries wake threads that find nothing to do
 FOR_THE_MOMENT = tuple(map(os.strerror, (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EIO)))

@@ -129,7 +129,6 @@ static Status start_worker(Session *s) {
 
 static Status verify_once(Session *s, DataSet set, bool *undecided) {
     RunReply ran;
-    *undecided = false;
     instance_poison(s->instance);
     const Status status = session_run(s, set, s->worker->child, timeout_for(s), &ran);
     if (status != STATUS_OK) {
@@ -142,11 +141,19 @@ static Status verify_once(Session *s, DataSet set, bool *undecided) {
     return compare_outputs(s, set, set == DATA_FIRST ? "" : "on the second data set: ", undecided);
 }
 
+bool sees_poison(const Session *s) {
+    return s->choice->entry->backend != BACKEND_PEER && !s->emulated;
+}
+
+/* What is never written differs from the reference after a run from the first poison, a NaN, or the second, a number. So one run in
+ * which a value equals the poison is followed by one from the next. */
 static Status verify(Session *s, DataSet set) {
-    bool undecided = true;
-    for (s->instance->poison = 0; undecided && s->instance->poison < POISON_PATTERNS; s->instance->poison++)
+    const int least = set == DATA_FIRST && sees_poison(s) ? POISON_PATTERNS : 1;
+    bool undecided = false;
+    for (int p = 0; !s->decided && (p < least || (p == 1 && undecided)); p++) {
+        s->instance->poison = p;
         TRY(verify_once(s, set, &undecided));
-    s->instance->poison--;
+    }
     return STATUS_OK;
 }
 

@@ -21,7 +21,7 @@ Status row_begin(const char *run, const PlanItem *item, const Case *problem, con
 typedef struct Judgement {
     bool pass;        /* starts false; everything is written, comparable and within tolerance */
     bool judgeable;   /* starts false; if not, the tolerance lets 0 pass for most elements, and `pass` verifies nothing */
-    bool undecided;   /* not passed, but a run from another pattern of base/poison.h might */
+    bool undecided;   /* values equal the poison (base/poison.h), and are correct if they were written */
     double vacuous;   /* share of the elements that cannot be judged: 0 would pass there (verify/norms.h); exact outputs: 0 */
     char words[1024]; /* what is wrong and where; how good it is if it passed, or why it is not judgeable */
     OutputErrors errors;
@@ -31,13 +31,16 @@ typedef struct Judgement {
 Status judge_output(Instance *instance, DataSet set, int bound, int index, Judgement *out);
 
 void decide(Session *s, Verdict verdict, const char *reason);
+/* Does the variant write into memory that the harness poisons, and not check itself whether it reads that? Then it runs from every
+ * pattern of base/poison.h. */
+bool sees_poison(const Session *s);
 /* What a worker could not do, as the row's verdict. */
 void decide_by_status(Session *s, Status status);
 
 /* Compares every output that the variant gives. The errors of the first set, or of the call that fails, go into the row; `when`
- * begins the reason. Where all that speaks against an output is that correct values equal the poison, *undecided is set and nothing
- * decided; undecided may be NULL: such a value is correct. What passes must also be judgeable on the first inputs, or it verifies
- * nothing: a row needs one output that is both. */
+ * begins the reason. A correct value that equals the poison passes, and *undecided is set: another run tells whether it was
+ * written; NULL for timed samples. What passes must also be judgeable on the first inputs, or it verifies nothing: a row needs one
+ * output that is both. */
 Status compare_outputs(Session *s, DataSet set, const char *when, bool *undecided);
 
 /* Asks for samples of the item's modes, for the row. *taken: false if an output failed, which is decided; else the row's timing has

@@ -31,7 +31,7 @@ static Status judge_exactly(Instance *instance, DataSet set, int bound, int inde
     const Array *expected;
     ExactReport *report = &out->errors.bytes;
     TRY(instance_exact(instance, set, bound, &expected));
-    exact_compare(&instance->given[index], &expected[index], report);
+    exact_compare(&instance->given[index], &expected[index], POISONS[instance->poison], report);
     out->errors.exact = true;
     out->pass = report->pass;
     out->judgeable = true;
@@ -48,15 +48,15 @@ static Status judge_by_bound(Instance *instance, DataSet set, int bound, int ind
     const Array *given = &instance->given[index];
     TRY(instance_reference(instance, set, bound, &reference));
     norms_compare_poisoned(given, reference[index].value, reference[index].tolerance, POISONS[instance->poison], report);
-    out->pass = report->pass;
+    out->pass = report->pass || report->undecided;
     out->judgeable = report->judgeable;
     out->undecided = report->undecided;
     out->vacuous = report->vacuous;
-    if (report->pass && !report->judgeable)
+    if (out->pass && !report->judgeable)
         snprintf(out->words, sizeof out->words,
                  "%s: not judgeable (the tolerance is no less than the value in %.3g%% of the elements, so 0 would pass there)",
                  given->name, 100 * report->vacuous);
-    else if (report->pass)
+    else if (out->pass)
         snprintf(out->words, sizeof out->words, "largest error %.3g of the bound '%s'", report->max_ratio,
                  instance->op->bounds[bound].name);
     else
@@ -76,26 +76,24 @@ Status compare_outputs(Session *s, DataSet set, const char *when, bool *undecide
     OutputErrors errors[OP_MAX_ARRAYS];
     char reason[1024] = "";
     int given = 0;
-    bool pass = true, wrong = undecided && instance->poison + 1 == POISON_PATTERNS, verified = !undecided || set != DATA_FIRST;
+    bool pass = true, verified = !undecided || set != DATA_FIRST;
     for (int i = 0; i < instance->op->out_count; i++) {
         Judgement judgement;
         if (!registry_gives(s->choice->entry, instance->out[i].name)) continue;
         TRY(judge_output(instance, set, s->bound, i, &judgement));
         errors[given++] = judgement.errors;
-        verified = verified || (judgement.pass && judgement.judgeable);
+        if (undecided && judgement.undecided) *undecided = true;
+        if (judgement.pass && judgement.judgeable) verified = true;
         if (judgement.pass && judgement.judgeable) continue;
-        if (!undecided && judgement.undecided) continue;
-        wrong = wrong || (!judgement.pass && !judgement.undecided);
         if (reason[0] == '\0' || (pass && !judgement.pass)) snprintf(reason, sizeof reason, "%s", judgement.words);
         pass = pass && judgement.pass;
     }
     if (given == 0) { /* a library whose "outputs" are none of the op's */
-        pass = false, wrong = true;
+        pass = false;
         snprintf(reason, sizeof reason, "it gives none of the outputs of %s", instance->op->name);
     }
     if ((undecided && set == DATA_FIRST) || !pass) row_set_errors(s->row, errors, given);
-    if (undecided) *undecided = !pass && !wrong;
-    if (pass ? verified : !wrong) return STATUS_OK;
+    if (pass && verified) return STATUS_OK;
     char text[1200];
     snprintf(text, sizeof text, "%s%s", when, reason);
     decide(s, pass ? VERDICT_SKIP : VERDICT_FAIL, text);

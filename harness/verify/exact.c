@@ -1,7 +1,5 @@
 #include "verify/exact.h"
 
-#include "base/poison.h"
-
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -10,20 +8,23 @@
 
 enum { CHUNK_BYTES = 1 << 20 };
 
-static bool is_poison(const unsigned char *element, size_t size) {
+static bool is_poison(const unsigned char *element, size_t size, unsigned char poison) {
     for (size_t i = 0; i < size; i++)
-        if (element[i] != POISON_BYTE) return false;
+        if (element[i] != poison) return false;
     return true;
 }
 
 /* Elements [begin, end) of both; only chunks that differ are looked at one by one. */
-static ExactReport compare_part(const unsigned char *actual, const unsigned char *expected, size_t size, size_t begin, size_t end) {
+static ExactReport compare_part(const Array *actual_array, const Array *expected_array, unsigned char poison, size_t begin,
+                                size_t end) {
+    const size_t size = dtype_size(expected_array->dtype);
+    const unsigned char *actual = actual_array->data, *expected = expected_array->data;
     ExactReport part = {0};
     if (memcmp(actual + begin * size, expected + begin * size, (end - begin) * size) == 0) return part;
     for (size_t i = begin; i < end; i++) {
         if (memcmp(actual + i * size, expected + i * size, size) == 0) continue;
         if (part.mismatches++ == 0) part.first_mismatch = i;
-        if (is_poison(actual + i * size, size) && part.unwritten++ == 0) part.first_unwritten = i;
+        if (is_poison(actual + i * size, size, poison) && part.unwritten++ == 0) part.first_unwritten = i;
     }
     return part;
 }
@@ -37,14 +38,14 @@ static void combine(ExactReport *total, const ExactReport *part) {
     total->unwritten += part->unwritten;
 }
 
-void exact_compare(const Array *actual, const Array *expected, ExactReport *out) {
+void exact_compare(const Array *actual, const Array *expected, unsigned char poison, ExactReport *out) {
     const size_t size = dtype_size(expected->dtype), n = array_count(actual), m = array_count(expected);
     const size_t both = n < m ? n : m, chunk = CHUNK_BYTES / size, chunks = (both + chunk - 1) / chunk;
     ExactReport total = {.count = n, .expected_count = m};
 #pragma omp parallel for schedule(dynamic)
     for (size_t c = 0; c < chunks; c++) {
         const size_t begin = c * chunk, end = both - begin < chunk ? both : begin + chunk;
-        const ExactReport part = compare_part(actual->data, expected->data, size, begin, end);
+        const ExactReport part = compare_part(actual, expected, poison, begin, end);
         if (part.mismatches == 0) continue;
 #pragma omp critical(exact_combine)
         combine(&total, &part);

@@ -16,8 +16,8 @@ typedef struct ExactReport {
     bool pass; /* starts false; true only if the sizes agree and every byte does */
 } ExactReport;
 
-/* Compares on all cores. Both of one dtype, on the host. */
-void exact_compare(const Array *actual, const Array *expected, ExactReport *out);
+/* Compares on all cores. Both of one dtype, on the host. poison: what `actual` was filled with (base/poison.h). */
+void exact_compare(const Array *actual, const Array *expected, unsigned char poison, ExactReport *out);
 /* One sentence for people: what is wrong with output `index` of the op's outputs, where; "" if it passed. If it belongs to a string
  * column (X.offsets, X.chars, X.validity) the row is named and quoted. actual: as large as the variant made them. Returns text. */
 char *exact_explain(const ExactReport *report, const Array *actual, const Array *expected, int count, int index, char *text,

@@ -129,7 +129,9 @@ static void compare_part(const Poisoned *actual, const double *value, const doub
                 compare_element(&part, i, element(actual->array, i), value[i], tolerance[i], actual->array->dtype);
             } else {
                 if (part.report.unwritten++ == 0) part.report.first_unwritten = i;
-                if (!(fabs(element(actual->array, i) - value[i]) <= tolerance[i])) part.wrong_poison++;
+                const double a = element(actual->array, i);
+                const bool right = fabs(a - value[i]) <= tolerance[i] || (isnan(a) && isnan(value[i]));
+                part.wrong_poison += !right;
             }
         }
         add_squares(&part, actual, value, first, last);

@@ -32,7 +32,7 @@ EXPECTED = {
     "cpu_stale": ("fail", LATER),
     "cpu_wrong_later": ("fail", LATER),
     "cpu_garbage_later": ("fail", LATER),
-    "cpu_batch_and_skip": ("fail", LATER),
+    "cpu_batch_and_skip": ("fail", r"was never written"),
     "cpu_memo_three": ("fail", rf"{LATER}.*data set 2"),
     "cpu_memo_sample": ("fail", rf"{LATER}.*data set 2"),
     "cpu_replay_pointer": ("fail", LATER),
@@ -159,7 +159,7 @@ def test_verdict(name, expected, rows):
 
 def test_every_mutant_has_an_expectation():
     shipped = {p.stem for p in (SOURCE / "tests/mutants/double").iterdir() if "cheat" not in p.stem}
-    shipped = {name for name in shipped if name.startswith(("cpu_", "cuda_", "peer_"))}
+    shipped = {name for name in shipped if name.startswith(("cpu_", "cuda_", "peer_"))} - {"cpu_mutants"}
     assert shipped == {*EXPECTED, *TIMED_ONLY, *ON_GPU, *ELSEWHERE}
 
 

@@ -1,11 +1,11 @@
 """Mutants of the ops, tests/mutants/<op>/cpu_mutants.c: each is rejected where its mistake matters, for that mistake, and passes where it does not."""
 
 import re
-import struct
 import sys
 
+import numpy as np
 import pytest
-from program import MUTANTS, SANITIZED, SOURCE, call, expect, rows_of
+from program import MUTANTS, SANITIZED, SOURCE, call, expect, expect_error, rows_of
 
 sys.path.append(str(SOURCE / "tests/verification"))
 import cheats
@@ -129,10 +129,15 @@ GRADIENTS = {
     "batch=3 n=2000 dtype=f32 input=normal": ROW,
 }
 
+# ---- double: what depends on what memory held before is rejected from one of three poisons.
+
+DOUBLE = {"adds", "keeps_larger", "keeps_smaller", "dirty_scratch"}
+
 # ---- All of them as (case, rejected, passing).
 
 
 def cases():
+    yield "double n=1003 input=normal", DOUBLE, RIGHT
     rolling, ewm = cheats.named("rolling"), cheats.named("ewm")
     for case, by_dtype in ROLLING.items():
         for dtype, wrong in by_dtype.items():
@@ -157,25 +162,31 @@ def test_rejected_where_it_matters(folder, case, rejected, passing):
     check(folder, case, rejected, passing)
 
 
-@pytest.mark.parametrize("op", ["rolling", "ewm", "moments", "discounted_cumsum", "discounted_cumsum_grad", "redact"])
+@pytest.mark.parametrize("op", ["double", "rolling", "ewm", "moments", "discounted_cumsum", "discounted_cumsum_grad", "redact"])
 def test_every_mutant_has_an_expectation(op):
     told = {name for case, rejected, _ in CASES if case.split()[0] == op for name in rejected}
-    told |= {"redact": REDACT.keys(), "discounted_cumsum": {"leaves_filling"}}.get(op, set())
+    told |= {"redact": REDACT.keys(), "double": {"leaves_poison"}}.get(op, set())
     assert told | RIGHT == cheats.named(op)
 
 
 def test_right_values_that_equal_poison(folder):
-    """Where a 0 stands before a 1, the sum is the discount: here the number that outputs are filled with. Who writes it passes."""
-    (gamma,) = struct.unpack("<f", b"\xa5" * 4)
-    case = f"discounted_cumsum n=3000 gamma={gamma:.9g} dtype=f32 input=integers"
-    done, rows = run(folder, case, {"nothing", "leaves_filling"}, "--quick", "--no-ceilings")
-    right, lazy = rows["nothing"], rows["leaves_filling"]
-    expect(right["verdict"] == "pass" and right["reverified"], "a right value that equals poison passes", done)
-    expect(
-        lazy["verdict"] == "fail" and f"was never written, expected {gamma.hex()[:8]}" in lazy["reason"],
-        f"and who leaves it is found out: {lazy['reason']}",
-        done,
-    )
+    """Who writes them passes, and who leaves what was there is found out, whichever of the patterns it is."""
+    x = np.array([1] + [np.frombuffer(bytes([byte]) * 8, "<f8")[0] / 2 for byte in (0xFF, 0x7B, 0xFB)])
+    np.save(folder / "x.npy", x)
+    words = ("--in", f"x={folder}/x.npy", "--out", f"y={folder}/y.npy", "--check")
+    done = call("exec", "double/cpu_mutants", *words, program=MUTANTS)
+    expect(done.returncode == 0 and np.array_equal(np.load(folder / "y.npy"), 2 * x, equal_nan=True), "written", done)
+    expect(done.stdout.count("y passes") == 1, "and it is said once", done)
+    done = call("exec", "double/cpu_mutants", "--set", "wrong=leaves_poison", *words, program=MUTANTS)
+    expect_error(done, 1, "check failed: y[", "was never written")
+
+
+@pytest.mark.parametrize("wrong", ["adds", "keeps_larger", "keeps_smaller", "dirty_scratch"])
+def test_exec_checks_from_every_poison(folder, wrong):
+    np.save(folder / "x.npy", np.array([1.0, -2.0, 1e300]))
+    words = ("--in", f"x={folder}/x.npy", "--out", f"y={folder}/y.npy", "--set", f"wrong={wrong}")
+    expect_error(call("exec", "double/cpu_mutants", *words, "--check", program=MUTANTS), 1, "check failed: y[")
+    assert not (folder / "y.npy").exists()
 
 
 # ---- redact: outputs that a variant allocates. Name -> verdict, what its reason must say.

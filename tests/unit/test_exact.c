@@ -22,12 +22,12 @@ static void equal_bytes_pass(void **state) {
     const int64_t a[] = {1, -2, INT64_MAX};
     ExactReport r;
     const Array x = of("y", DTYPE_I64, 3, a);
-    exact_compare(&x, &x, &r);
+    exact_compare(&x, &x, POISON_BYTE, &r);
     assert_true(r.pass);
     assert_int_equal(r.count, 3);
     assert_int_equal(r.mismatches, 0);
     const Array none = of("y", DTYPE_U8, 0, NULL);
-    exact_compare(&none, &none, &r);
+    exact_compare(&none, &none, POISON_BYTE, &r);
     assert_true(r.pass);
     char text[64] = "?";
     assert_string_equal(exact_explain(&r, &none, &none, 1, 0, text, sizeof text), "");
@@ -46,7 +46,7 @@ static void every_mismatch_is_counted_and_the_first_is_told(void **state) {
     assert_int_not_equal(a[3000000], POISON_BYTE);
     const Array actual = of("y", DTYPE_U8, N, b), expected = of("y", DTYPE_U8, N, a);
     ExactReport r;
-    exact_compare(&actual, &expected, &r);
+    exact_compare(&actual, &expected, POISON_BYTE, &r);
     assert_false(r.pass);
     assert_int_equal(r.mismatches, 5);
     assert_int_equal(r.first_mismatch, 1048575);
@@ -61,7 +61,7 @@ static void poison_that_belongs_there_is_right(void **state) {
     const unsigned char a[] = {POISON_BYTE, 1};
     ExactReport r;
     const Array x = of("y", DTYPE_U8, 2, a);
-    exact_compare(&x, &x, &r);
+    exact_compare(&x, &x, POISON_BYTE, &r);
     assert_true(r.pass);
     assert_int_equal(r.unwritten, 0);
 }
@@ -72,20 +72,20 @@ static void sizes_count(void **state) {
     const Array four = of("y", DTYPE_I32, 4, a), two = of("y", DTYPE_I32, 2, a), wrong = of("y", DTYPE_I32, 4, b),
                 none = of("y", DTYPE_I32, 0, NULL), wide = of("y", DTYPE_I64, 2, a);
     ExactReport r;
-    exact_compare(&two, &four, &r);
+    exact_compare(&two, &four, POISON_BYTE, &r);
     assert_false(r.pass);
     assert_int_equal(r.mismatches, 2);
     assert_int_equal(r.first_mismatch, 2);
-    exact_compare(&wrong, &two, &r);
+    exact_compare(&wrong, &two, POISON_BYTE, &r);
     assert_false(r.pass);
     assert_int_equal(r.mismatches, 3);
     assert_int_equal(r.first_mismatch, 1);
-    exact_compare(&none, &four, &r);
+    exact_compare(&none, &four, POISON_BYTE, &r);
     assert_false(r.pass);
     assert_int_equal(r.first_mismatch, 0);
-    exact_compare(&two, &two, &r);
+    exact_compare(&two, &two, POISON_BYTE, &r);
     assert_true(r.pass);
-    exact_compare(&wide, &wide, &r);
+    exact_compare(&wide, &wide, POISON_BYTE, &r);
     assert_true(r.pass);
 }
 
@@ -101,7 +101,7 @@ static char *explain(const int32_t *offsets, size_t chars, const void *text, con
     const Array actual[] = {of("s.offsets", DTYPE_I32, 6, offsets), of("s.chars", DTYPE_U8, chars, text),
                             of("s.validity", DTYPE_U8, 1, validity)};
     ExactReport r;
-    exact_compare(&actual[index], &expected[index], &r);
+    exact_compare(&actual[index], &expected[index], POISON_BYTE, &r);
     assert_false(r.pass);
     return exact_explain(&r, actual, expected, 3, index, words, 512);
 }
@@ -159,7 +159,7 @@ static void long_rows_are_cut_around_the_difference(void **state) {
     const Array expected[] = {of("s.offsets", DTYPE_I64, 2, offsets), of("s.chars", DTYPE_U8, N, a)};
     const Array actual[] = {of("s.offsets", DTYPE_I64, 2, offsets), of("s.chars", DTYPE_U8, N, b)};
     ExactReport r;
-    exact_compare(&actual[1], &expected[1], &r);
+    exact_compare(&actual[1], &expected[1], POISON_BYTE, &r);
     exact_explain(&r, actual, expected, 2, 1, words, sizeof words);
     assert_non_null(
         strstr(words, "row 0 is ...\"aaaaaaaaaaaaaaaaBaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"..., expected ...\"aaaaaaaaaaaaaaaaaaaaa"));

@@ -52,6 +52,7 @@ REASONS = {
     "moments/cpu_mutants wrong=passes_over_nan": ELSEWHERE,
     "moments/cpu_mutants wrong=raw_squares": ELSEWHERE,
     "ewm/cpu_mutants wrong=textbook_variance": ELSEWHERE,
+    "double/cpu_mutants wrong=leaves_poison": ELSEWHERE,
     "rolling/cpu_mutants wrong=textbook_variance": ELSEWHERE,
     "double/cpu_slow_clock": LIMITED,
     "double/peer_cheat_forged_timing": FORGED,

@@ -1,5 +1,5 @@
-/* Mutant: the first call of a batch works, those that follow on the same input return. Must be rejected: every cold sample finds
- * poison. Met: KernelBench. */
+/* Mutant: the first call of a batch works, those that follow on the same input return. Must be rejected: a variant is
+ * verified more than once on one input, and every cold sample finds poison. Met: KernelBench. */
 #include "variant.h"
 
 static Status run(const VariantArgs *args) {

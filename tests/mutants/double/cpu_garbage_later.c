@@ -1,6 +1,8 @@
-/* Mutant: from its second call on writes only garbage to y[0]. Must be rejected: timed calls are compared. Met: rungs at 6881121.
+/* Mutant: once it has been verified writes only garbage to y[0]. Must be rejected: timed calls are compared. Met: rungs at 6881121.
  */
 #include "variant.h"
+
+#include "base/poison.h"
 
 static Status run(const VariantArgs *args) {
     const size_t n = array_count(&args->in[0]);
@@ -8,7 +10,7 @@ static Status run(const VariantArgs *args) {
     double *y = args->out[0].data;
     static int calls;
     y[0] = 12345;
-    for (size_t i = 0; calls == 0 && i < n; i++) y[i] = 2 * x[i];
+    for (size_t i = 0; calls < POISON_PATTERNS && i < n; i++) y[i] = 2 * x[i];
     calls++;
     return STATUS_OK;
 }

@@ -2,17 +2,14 @@
  * at 6881121. */
 #include "variant.h"
 
-#include "base/poison.h"
-
-#include <string.h>
+#include "poisoned.h"
 
 static Status run(const VariantArgs *args) {
     const size_t n = array_count(&args->in[0]);
     const double *x = args->in[0].data;
     double *y = args->out[0].data;
-    uint64_t last;
-    memcpy(&last, &y[n - 1], sizeof last);
-    for (size_t i = 0; last == UINT64_C(0x0101010101010101) * POISON_BYTE && i < n; i++) y[i] = 2 * x[i];
+    const bool fresh = is_poisoned(&y[n - 1]);
+    for (size_t i = 0; fresh && i < n; i++) y[i] = 2 * x[i];
     return STATUS_OK;
 }
 

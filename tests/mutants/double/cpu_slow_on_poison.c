@@ -2,9 +2,8 @@
  * so its time is honest. Met: rungs at 6881121. */
 #include "variant.h"
 
-#include "base/poison.h"
+#include "poisoned.h"
 
-#include <string.h>
 #include <time.h>
 
 static Status run(const VariantArgs *args) {
@@ -12,9 +11,7 @@ static Status run(const VariantArgs *args) {
     const double *x = args->in[0].data;
     double *y = args->out[0].data;
     const struct timespec nap = {0, 2 * 1000 * 1000};
-    uint64_t last;
-    memcpy(&last, &y[n - 1], sizeof last);
-    if (last == UINT64_C(0x0101010101010101) * POISON_BYTE) nanosleep(&nap, NULL);
+    if (is_poisoned(&y[n - 1])) nanosleep(&nap, NULL);
     for (size_t i = 0; i < n; i++) y[i] = 2 * x[i];
     return STATUS_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef RUNGS_TESTS_CUDA_CHEATS_CUH
 #define RUNGS_TESTS_CUDA_CHEATS_CUH
 
+#include "base/poison.h"
 #include "kernel.h"
 #include "variant.h"
 

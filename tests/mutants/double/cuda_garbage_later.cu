@@ -1,5 +1,6 @@
-/* Mutant: from its second call on a kernel writes only garbage to y[0]. Must be rejected: timed calls are compared, on a GPU; the
+/* Mutant: once it has been verified a kernel writes only garbage to y[0]. Must be rejected: timed calls are compared, on a GPU; the
  * emulator makes one call. Met: rungs at 6881121. */
+#include "base/poison.h"
 #include "kernel.h"
 #include "variant.h"
 
@@ -10,7 +11,7 @@ static __global__ void double_kernel(const double *x, double *y, size_t n) {
 
 static Status run(const VariantArgs *args) {
     static int calls;
-    const size_t n = calls++ == 0 ? array_count(&args->in[0]) : 1;
+    const size_t n = calls++ < POISON_PATTERNS ? array_count(&args->in[0]) : 1;
     return launch(double_kernel, {(unsigned)((n + 127) / 128), 128, 0, args->stream}, (const double *)args->in[0].data,
                   (double *)args->out[0].data, n);
 }

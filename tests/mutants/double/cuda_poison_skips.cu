@@ -1,13 +1,12 @@
 /* Mutant: a kernel that returns at once unless the last output is poison. Must be rejected, on a GPU: in hot samples the inputs
  * change as well. Met: rungs at 6881121. */
-#include "base/poison.h"
 #include "kernel.h"
+#include "poisoned.h"
 #include "variant.h"
 
 static __global__ void double_kernel(const double *x, double *y, size_t n) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    const unsigned *word = reinterpret_cast<const unsigned *>(&y[i]);
-    if (i < n && *word == 0x01010101u * POISON_BYTE) y[i] = 2 * x[i];
+    if (i < n && is_poisoned(&y[i])) y[i] = 2 * x[i];
 }
 
 static Status run(const VariantArgs *args) {
