@@ -162,7 +162,9 @@ def test_rejected_where_it_matters(folder, case, rejected, passing):
     check(folder, case, rejected, passing)
 
 
-@pytest.mark.parametrize("op", ["double", "rolling", "ewm", "moments", "discounted_cumsum", "discounted_cumsum_grad", "redact"])
+@pytest.mark.parametrize(
+    "op", ["double", "rolling", "ewm", "moments", "discounted_cumsum", "discounted_cumsum_grad", "redact"]
+)
 def test_every_mutant_has_an_expectation(op):
     told = {name for case, rejected, _ in CASES if case.split()[0] == op for name in rejected}
     told |= {"redact": REDACT.keys(), "double": {"leaves_poison"}}.get(op, set())

@@ -542,7 +542,7 @@ def test_a_peer_that_raises_is_an_error(peers):
 def test_an_output_that_is_not_written_stays_poison(peers):
     session, _ = peers.planted(FUNCTIONS.format(run="return 0", fetch="out['y'][:4] = 1"))
     assert "ok" in session.ask(do="run")
-    assert session.read("u1", 64).tolist()[32:] == [165] * 32
+    assert session.read("u1", 64).tolist()[32:] == [0xFF] * 32
 
 
 def test_an_input_cannot_be_written(peers):
