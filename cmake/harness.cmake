@@ -29,7 +29,7 @@ if(RUNGS_NVTX_HEADERS)
 endif()
 rungs_module(rungs_verify harness/verify rungs_base)
 rungs_module(rungs_plan harness/plan rungs_verify rungs_base jansson yaml)
-rungs_module(rungs_device harness/device rungs_base)
+rungs_module(rungs_device harness/device rungs_base jansson)
 rungs_module(rungs_measure harness/measure rungs_base)
 # The same code for the workers of Python libraries, which call it through ctypes (harness/device/peer_timing.py).
 set_target_properties(rungs_base rungs_measure PROPERTIES POSITION_INDEPENDENT_CODE ON)
