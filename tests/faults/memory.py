@@ -4,6 +4,7 @@ Never a crash, never exit code 0 with less than the whole output, never the verd
 
 import concurrent.futures
 import json
+import pathlib
 import os
 import random
 
@@ -52,12 +53,14 @@ def call(name, fault=(), count=None):
     with Sandbox() as sandbox:
         out = sandbox.folder / ("out.npy" if name == "exec" else "out.jsonl")
         environment = {"LD_PRELOAD": str(INJECT), **dict(fault)}
+        counts = pathlib.Path("/dev/shm") / sandbox.folder.name  # a worker may write there
         if count:
-            environment["RUNGS_FAULT_COUNT"] = str(sandbox.folder / "count")
+            environment["RUNGS_FAULT_COUNT"] = str(counts)
         code, printed, said = sandbox.call(
             program, *(str(word).format(out=out) for word in words), environment=environment
         )
-        numbers = (sandbox.folder / "count").read_text().split() if count else None
+        numbers = counts.read_text().split() if count else None
+        counts.unlink(missing_ok=True)
         try:
             result = result_of(out, printed)
         except (OSError, ValueError) as error:
