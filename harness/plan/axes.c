@@ -2,9 +2,7 @@
 #include "plan/build.h"
 #include "plan/case.h"
 
-#include <search.h>
-#include <stdlib.h>
-#include <string.h>
+#include <jansson.h>
 
 enum { LEVELS_MAX = PARAMS_MAX + 4 };
 
@@ -39,43 +37,24 @@ static Status apply(const Axes *axes, const Level *level, int index, Case *probl
     return STATUS_OK;
 }
 
-/* A value of a list as the case that it makes; equal texts are equal values. */
-typedef struct Value {
-    char text[CASE_TEXT_MAX];
-    int index;
-} Value;
-
-static int by_text(const void *a, const void *b) {
-    return strcmp(((const Value *)a)->text, ((const Value *)b)->text);
-}
-
-static void keep_value(void *value) {
-    (void)value; /* it lies in the array */
-}
-
-/* Every value is good by itself, and none is there twice, however it is written (1e8 and 100000000). */
+/* Every value is good by itself, and none is there twice, however it is written (1e8 and 100000000): none makes the same case. */
 static Status check_values(const Axes *axes, const Level *level) {
-    const int count = yamlfile_count(level->list);
-    Value *values = malloc((size_t)count * sizeof *values);
-    if (!values) return status_fail(STATUS_MEMORY, "no memory for %d values", count);
-    void *seen = NULL;
+    json_t *seen = json_object();
     Status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
+    for (int i = 0; i < yamlfile_count(level->list) && status == STATUS_OK; i++) {
         Case problem;
+        char text[CASE_TEXT_MAX];
         status = case_init(axes->op, &problem);
         if (status == STATUS_OK) status = apply(axes, level, i, &problem);
-        if (status == STATUS_OK) case_format(&problem, values[i].text, sizeof values[i].text);
         if (status != STATUS_OK) break;
-        values[i].index = i;
-        Value *const *first = tsearch(&values[i], &seen, by_text);
-        if (!first)
-            status = status_fail(STATUS_MEMORY, "no memory for %d values", count);
-        else if (*first != &values[i])
+        const json_t *first = json_object_get(seen, case_format(&problem, text, sizeof text));
+        if (first)
             status = yamlfile_fail(axes->file, yamlfile_item(axes->file, level->list, i),
-                                   "the same value as element %d of this list; once is allowed", (*first)->index + 1);
+                                   "the same value as element %d of this list; once is allowed", (int)json_integer_value(first));
+        else if (json_object_set_new(seen, text, json_integer(i + 1)) != 0)
+            status = status_fail(STATUS_MEMORY, "no memory for %d values", yamlfile_count(level->list));
     }
-    tdestroy(seen, keep_value);
-    free(values);
+    json_decref(seen);
     return status;
 }
 

@@ -5,14 +5,8 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double LINE_SECONDS = 1e-3; /* that writing a row takes, about */
-
-typedef struct Named {
-    char text[CASE_TEXT_MAX]; /* of the item's case */
-    int item;
-} Named;
 
 /* Items that stay together, told by the first of them in the plan. */
 typedef struct Group {
@@ -21,18 +15,12 @@ typedef struct Group {
 } Group;
 
 typedef struct Sharding {
-    Named *named;  /* sorted by text */
+    json_t *first; /* of each case, as text: the first item with it */
     int *together; /* of each item: an earlier item of its group, or itself */
     Group *groups; /* the dearest first */
     int *shard;    /* of the group that begins with this item: 1 .. count */
     int items, group_count;
 } Sharding;
-
-static int by_text(const void *a, const void *b) {
-    const Named *x = a, *y = b;
-    const int order = strcmp(x->text, y->text);
-    return order ? order : x->item - y->item;
-}
 
 static int first_of(const Sharding *self, int item) {
     while (self->together[item] != item) item = self->together[item];
@@ -44,14 +32,10 @@ static void join(Sharding *self, int a, int b) {
     self->together[a < b ? b : a] = a < b ? a : b;
 }
 
-static int of_text(const void *text, const void *named) {
-    return strcmp(text, ((const Named *)named)->text);
-}
-
 /* An item with the case; -1: the plan has none. */
 static int item_of(const Sharding *self, const char *problem) {
-    const Named *found = bsearch(problem, self->named, (size_t)self->items, sizeof *found, of_text);
-    return found ? found->item : -1;
+    const json_t *found = json_object_get(self->first, problem);
+    return found ? (int)json_integer_value(found) : -1;
 }
 
 /* An item with rows of the claim; -1: the plan has none. */
@@ -61,13 +45,12 @@ static int item_of_claim(const Sharding *self, const Claim *claim) {
 }
 
 static void join_items(const Plan *plan, Sharding *self) {
+    char text[CASE_TEXT_MAX];
     for (int i = 0; i < plan->item_count; i++) {
-        self->together[i] = self->named[i].item = i;
-        case_format(&plan->items[i].problem, self->named[i].text, sizeof self->named[i].text);
+        const int first = item_of(self, case_format(&plan->items[i].problem, text, sizeof text));
+        if (first < 0) json_object_set_new(self->first, text, json_integer(i));
+        self->together[i] = first < 0 ? i : first;
     }
-    qsort(self->named, (size_t)plan->item_count, sizeof *self->named, by_text);
-    for (int i = 1; i < plan->item_count; i++)
-        if (strcmp(self->named[i - 1].text, self->named[i].text) == 0) join(self, self->named[i - 1].item, self->named[i].item);
     for (int c = 0; c < plan->claim_count; c++) {
         const Claim *claim = &plan->claims[c];
         const int item = item_of_claim(self, claim), other = claim->baseline_problem ? item_of(self, claim->baseline_problem) : -1;
@@ -118,13 +101,13 @@ Status plan_shard(Plan *plan, int index, int count) {
     if (count < 1 || index < 1 || index > count) return status_fail(STATUS_INVALID, "I/N with I from 1 to N is expected");
     if (count > 1) plan_measure(plan);
     const size_t items = (size_t)plan->item_count;
-    Sharding self = {.named = calloc(items + 1, sizeof *self.named),
+    Sharding self = {.first = json_object(),
                      .together = calloc(items + 1, sizeof *self.together),
                      .groups = calloc(items + 1, sizeof *self.groups),
                      .shard = calloc(items + 1, sizeof *self.shard),
                      .items = plan->item_count};
     double *load = calloc(items + 1, sizeof *load); /* shards without a row are refused */
-    Status status = self.named && self.together && self.groups && self.shard && load
+    Status status = self.first && self.together && self.groups && self.shard && load
                         ? STATUS_OK
                         : status_fail(STATUS_MEMORY, "no memory for %d shards of %zu cases", count, items);
     if (status == STATUS_OK) {
@@ -139,6 +122,6 @@ Status plan_shard(Plan *plan, int index, int count) {
         deal(&self, load, count);
         keep(plan, &self, index);
     }
-    free(self.named), free(self.together), free(self.groups), free(self.shard), free(load);
+    json_decref(self.first), free(self.together), free(self.groups), free(self.shard), free(load);
     return status;
 }
