@@ -175,19 +175,25 @@ Status variant_choices_parse(const Op *op, const char *text, VariantChoice **out
     Choices list = {0};
     TRY(request_read(line, line, &request));
     const Status status = find(op, &request, &list);
-    if (status != STATUS_OK) {
+    if (status == STATUS_OK)
+        *out = list.items, *count = list.count;
+    else
         free(list.items);
-        return status;
-    }
-    *out = list.items;
-    *count = list.count;
-    return STATUS_OK;
+    return status;
 }
 
 char *variant_choice_format(const VariantChoice *choice, char *text, size_t size) {
     const int used = snprintf(text, size, "%s", choice->entry->id);
     if (used >= 0 && (size_t)used < size) params_format(&choice->tunables, false, text + used, size - (size_t)used);
     return text;
+}
+
+const VariantChoice *variant_choice_find(const VariantChoice *choices, int count, const VariantChoice *wanted) {
+    char text[SPEC_TEXT_MAX], other[SPEC_TEXT_MAX];
+    variant_choice_format(wanted, text, sizeof text);
+    for (const VariantChoice *choice = choices; choice < choices + count; choice++)
+        if (choice->entry == wanted->entry && strcmp(variant_choice_format(choice, other, sizeof other), text) == 0) return choice;
+    return NULL;
 }
 
 /* ---- --variants: a list of patterns with tunables -> the choices of a plan that it names. "-cuda_apply" takes away what those
@@ -288,14 +294,6 @@ static Status any_agrees(const PlanItem *item, const VariantEntry *entry, const 
     return STATUS_OK;
 }
 
-static bool is_among(const VariantChoice *choices, int count, const VariantChoice *wanted) {
-    char text[SPEC_TEXT_MAX], other[SPEC_TEXT_MAX];
-    variant_choice_format(wanted, text, sizeof text);
-    for (int i = 0; i < count; i++)
-        if (strcmp(text, variant_choice_format(&choices[i], other, sizeof other)) == 0) return true;
-    return false;
-}
-
 /* What the filter makes of the item's choices, into `out`, which has room for one per choice and request. */
 static Status choose(const Filter *filter, const PlanItem *item, VariantChoice *out, int *count) {
     for (int v = 0; v < item->variant_count; v++) {
@@ -314,7 +312,7 @@ static Status choose(const Filter *filter, const PlanItem *item, VariantChoice *
             }
             TRY(set_tunables(request, choice, &out[*count], &same));
             if (!same) TRY(any_agrees(item, choice->entry, request, &listed));
-            if (same ? !taken : !listed && !is_among(out, *count, &out[*count])) ++*count;
+            if (same ? !taken : !listed && !variant_choice_find(out, *count, &out[*count])) ++*count;
             taken |= same;
         }
     }
@@ -327,15 +325,9 @@ static Status filter_item(const Filter *filter, PlanItem *item) {
     VariantChoice *chosen = malloc(room * sizeof *chosen);
     if (!chosen) return status_fail(STATUS_MEMORY, "no memory for %zu variants", room);
     const Status status = choose(filter, item, chosen, &count);
-    if (status != STATUS_OK) {
-        free(chosen);
-        return status;
-    }
-    VariantChoice *shrunk = realloc(chosen, (count ? (size_t)count : 1) * sizeof *chosen);
-    free(item->variants);
-    item->variants = shrunk ? shrunk : chosen;
-    item->variant_count = count;
-    return STATUS_OK;
+    free(status == STATUS_OK ? item->variants : chosen);
+    if (status == STATUS_OK) item->variants = chosen, item->variant_count = count;
+    return status;
 }
 
 static void drop_empty_items(Plan *plan) {

@@ -144,12 +144,5 @@ bool plan_same_suite(const PlanItem *a, const PlanItem *b) {
 }
 
 const VariantChoice *plan_item_variant(const PlanItem *item, const VariantChoice *choice) {
-    char text[SPEC_TEXT_MAX], other[SPEC_TEXT_MAX];
-    for (int v = 0; v < item->variant_count; v++) {
-        if (item->variants[v].entry != choice->entry) continue;
-        if (strcmp(variant_choice_format(&item->variants[v], text, sizeof text),
-                   variant_choice_format(choice, other, sizeof other)) == 0)
-            return &item->variants[v];
-    }
-    return NULL;
+    return variant_choice_find(item->variants, item->variant_count, choice);
 }

@@ -100,6 +100,8 @@ const VariantChoice *plan_item_variant(const PlanItem *item, const VariantChoice
 Status variant_choices_parse(const Op *op, const char *text, VariantChoice **out, int *count);
 /* The spec, canonical: "rolling/cuda_thread_tile threads=64 tile=48", every tunable in declared order. Returns text. */
 char *variant_choice_format(const VariantChoice *choice, char *text, size_t size);
+/* The one of the choices that is this variant with the same tunables; NULL: there is none. */
+const VariantChoice *variant_choice_find(const VariantChoice *choices, int count, const VariantChoice *wanted);
 
 /* "published/rolling" or a path -> the path of the file; STATUS_INVALID with a suggestion if there is no such scenario. */
 Status scenario_path(const char *dir, const char *name, char *out, size_t size);

@@ -18,14 +18,8 @@ static const char *const SUITE_KEYS[] = {"op",       "axes",        "tied",    "
 
 typedef struct Suite {
     const Op *op;
-    VariantChoice *variants;
-    int variant_count;
-    unsigned modes;
-    bool declared_bounds;
-    const char *baseline;
     YamlNode *without_gpu;
-    const char *not_run; /* of the plan */
-    bool gpu_only;
+    PlanItem item; /* what its items have in common */
 } Suite;
 
 bool variant_not_built(const char *text) {
@@ -63,26 +57,18 @@ static Status add_variants(Suite *suite, const char *text, Plan *plan) {
     VariantChoice *found;
     int count;
     TRY(variant_choices_parse(suite->op, text, &found, &count));
-    const Status fits = take_room(plan, count, "choices of variants");
-    if (fits != STATUS_OK) {
+    Status status = take_room(plan, count, "choices of variants");
+    VariantChoice *grown =
+        status == STATUS_OK ? realloc(suite->item.variants, (size_t)(suite->item.variant_count + count) * sizeof *grown) : NULL;
+    if (status == STATUS_OK && !grown)
+        status = status_fail(STATUS_MEMORY, "no memory for %d variants", suite->item.variant_count + count);
+    if (status != STATUS_OK) {
         free(found);
-        return fits;
+        return status;
     }
-    VariantChoice *grown = realloc(suite->variants, (size_t)(suite->variant_count + count) * sizeof *grown);
-    if (!grown) {
-        free(found);
-        return status_fail(STATUS_MEMORY, "no memory for %d variants", suite->variant_count + count);
-    }
-    suite->variants = grown;
-    for (int i = 0; i < count; i++) {
-        char spec[SPEC_TEXT_MAX], other[SPEC_TEXT_MAX];
-        bool known = false;
-        variant_choice_format(&found[i], spec, sizeof spec);
-        for (int j = 0; j < suite->variant_count && !known; j++)
-            known = suite->variants[j].entry == found[i].entry &&
-                    strcmp(spec, variant_choice_format(&suite->variants[j], other, sizeof other)) == 0;
-        if (!known) suite->variants[suite->variant_count++] = found[i];
-    }
+    suite->item.variants = grown;
+    for (int i = 0; i < count; i++)
+        if (!variant_choice_find(grown, suite->item.variant_count, &found[i])) grown[suite->item.variant_count++] = found[i];
     free(found);
     return STATUS_OK;
 }
@@ -91,11 +77,11 @@ static Status add_variants(Suite *suite, const char *text, Plan *plan) {
 static Status remove_variants(Suite *suite, const char *glob) {
     const Request request = {.pattern = glob};
     int kept = 0;
-    for (int i = 0; i < suite->variant_count; i++)
-        if (!request_names(&request, &suite->variants[i])) suite->variants[kept++] = suite->variants[i];
-    if (kept == suite->variant_count)
+    for (int i = 0; i < suite->item.variant_count; i++)
+        if (!request_names(&request, &suite->item.variants[i])) suite->item.variants[kept++] = suite->item.variants[i];
+    if (kept == suite->item.variant_count)
         return status_fail(STATUS_INVALID, "nothing to remove: no earlier pattern matches '%.200s'", glob);
-    suite->variant_count = kept;
+    suite->item.variant_count = kept;
     return STATUS_OK;
 }
 
@@ -117,7 +103,7 @@ static Status read_variants(YamlFile *file, const YamlNode *node, Plan *plan, Su
         if (status != STATUS_OK) return yamlfile_place(file, item, status_prefix(status, "in '%.200s', ", text));
     }
     /* Without CUDA a suite of CUDA variants alone is empty; otherwise an empty one is a mistake. */
-    if (suite->variant_count == 0 && !left_out) return yamlfile_fail(file, node, "variants: no variant is left");
+    if (suite->item.variant_count == 0 && !left_out) return yamlfile_fail(file, node, "variants: no variant is left");
     return STATUS_OK;
 }
 
@@ -130,8 +116,8 @@ static Status mark_variants(YamlFile *file, const YamlNode *suite_node, const ch
         const YamlNode *item = yamlfile_item(file, list, i);
         const char *glob;
         TRY(yamlfile_text(file, item, key, &glob));
-        bool any = variant_not_built(glob) || suite->variant_count == 0;
-        for (VariantChoice *choice = suite->variants; choice < suite->variants + suite->variant_count; choice++) {
+        bool any = variant_not_built(glob) || suite->item.variant_count == 0;
+        for (VariantChoice *choice = suite->item.variants; choice < suite->item.variants + suite->item.variant_count; choice++) {
             if (!text_glob(glob, choice->entry->id) && !text_glob(glob, strchr(choice->entry->id, '/') + 1)) continue;
             *(strcmp(key, "full") == 0 ? &choice->full : &choice->slow) = any = true;
         }
@@ -141,10 +127,10 @@ static Status mark_variants(YamlFile *file, const YamlNode *suite_node, const ch
 }
 
 static Status read_modes(YamlFile *file, const YamlNode *list, Suite *suite) {
-    suite->modes = (1u << MODE_COUNT) - 1;
+    suite->item.modes = (1u << MODE_COUNT) - 1;
     if (!list) return STATUS_OK;
     TRY(yamlfile_list(file, list, "modes"));
-    suite->modes = 0;
+    suite->item.modes = 0;
     for (int i = 0; i < yamlfile_count(list); i++) {
         const YamlNode *item = yamlfile_item(file, list, i);
         const char *word;
@@ -152,8 +138,8 @@ static Status read_modes(YamlFile *file, const YamlNode *list, Suite *suite) {
         TRY(yamlfile_text(file, item, "modes", &word));
         if (!mode_parse(word, &mode))
             return yamlfile_fail(file, item, "mode '%.80s' is not allowed (allowed: %s)", word, mode_names());
-        if (suite->modes & 1u << mode) return yamlfile_fail(file, item, "mode '%s' is given twice; once is allowed", word);
-        suite->modes |= 1u << mode;
+        if (suite->item.modes & 1u << mode) return yamlfile_fail(file, item, "mode '%s' is given twice; once is allowed", word);
+        suite->item.modes |= 1u << mode;
     }
     return STATUS_OK;
 }
@@ -162,8 +148,8 @@ static Status read_bounds(YamlFile *file, const YamlNode *node, Suite *suite) {
     const char *word;
     if (!node) return STATUS_OK;
     TRY(yamlfile_text(file, node, "bounds", &word));
-    suite->declared_bounds = strcmp(word, "declared") == 0;
-    if (suite->declared_bounds || strcmp(word, "strict") == 0) return STATUS_OK;
+    suite->item.declared_bounds = strcmp(word, "declared") == 0;
+    if (suite->item.declared_bounds || strcmp(word, "strict") == 0) return STATUS_OK;
     return yamlfile_fail(file, node, "bounds '%.80s' is not allowed (allowed: strict, declared)", word);
 }
 
@@ -181,15 +167,15 @@ static Status read_baseline(YamlFile *file, const YamlNode *node, Plan *plan, Su
     TRY(yamlfile_place(file, node, registry_require_variant(joined ? joined->today : id, &entry)));
     if (strcmp(entry->op, suite->op->name) != 0)
         return yamlfile_fail(file, node, "baseline: %s is no variant of %s", entry->id, suite->op->name);
-    suite->baseline = entry->id;
-    return joined || strchr(text, ' ') ? scenario_spec(file, node, "baseline", suite->op, plan, &suite->baseline) : STATUS_OK;
+    suite->item.baseline = entry->id;
+    return joined || strchr(text, ' ') ? scenario_spec(file, node, "baseline", suite->op, plan, &suite->item.baseline) : STATUS_OK;
 }
 
 /* Parameters of the emulated runs, or the word skip. */
 static Status read_without_gpu(YamlFile *file, YamlNode *node, Suite *suite) {
     if (!node) return STATUS_OK;
-    suite->gpu_only = node->type == YAML_SCALAR_NODE && strcmp((const char *)node->data.scalar.value, "skip") == 0;
-    if (suite->gpu_only) return STATUS_OK;
+    suite->item.gpu_only = node->type == YAML_SCALAR_NODE && strcmp((const char *)node->data.scalar.value, "skip") == 0;
+    if (suite->item.gpu_only) return STATUS_OK;
     suite->without_gpu = node;
     return yamlfile_map(file, node, "without_gpu", NULL);
 }
@@ -209,7 +195,7 @@ static Status read_suite(YamlFile *file, const YamlNode *node, Plan *plan, Suite
     TRY(read_baseline(file, yamlfile_get(file, node, "baseline"), plan, suite));
     if (not_run) {
         TRY(yamlfile_text(file, not_run, "not_run", &name));
-        TRY(plan_keep(plan, name, &suite->not_run));
+        TRY(plan_keep(plan, name, &suite->item.not_run));
     }
     return read_without_gpu(file, yamlfile_get(file, node, "without_gpu"), suite);
 }
@@ -218,7 +204,6 @@ static Status read_suite(YamlFile *file, const YamlNode *node, Plan *plan, Suite
 typedef struct Adding {
     YamlFile *file;
     const Suite *suite;
-    const char *scenario;
     Plan *plan;
 } Adding;
 
@@ -237,25 +222,18 @@ static Status emulated_case(const Adding *adding, const Case *problem, const Cas
 
 static Status add_item(void *context, const Case *problem) {
     const Adding *adding = context;
-    const Suite *suite = adding->suite;
-    PlanItem item = {.problem = *problem,
-                     .variants = suite->variants,
-                     .variant_count = suite->variant_count,
-                     .modes = suite->modes,
-                     .declared_bounds = suite->declared_bounds,
-                     .gpu_only = suite->gpu_only,
-                     .not_run = suite->not_run,
-                     .baseline = suite->baseline,
-                     .scenario = adding->scenario};
+    PlanItem item = adding->suite->item;
+    item.problem = *problem;
     TRY(emulated_case(adding, problem, &item.emulated));
     return item.variant_count > 0 ? plan_append_item(adding->plan, &item) : STATUS_OK;
 }
 
-static Status add_suite(YamlFile *file, const YamlNode *node, const Suite *suite, const char *scenario, Plan *plan) {
+static Status add_suite(YamlFile *file, const YamlNode *node, const Suite *suite, Plan *plan) {
+    const int variants = suite->item.variant_count ? suite->item.variant_count : 1;
     long long expected;
     TRY(axes_count(file, node, &expected));
-    TRY(yamlfile_place(file, node, take_room(plan, expected * (suite->variant_count ? suite->variant_count : 1), "rows")));
-    return axes_expand(file, suite->op, node, add_item, &(Adding){file, suite, scenario, plan});
+    TRY(yamlfile_place(file, node, take_room(plan, expected * variants, "rows")));
+    return axes_expand(file, suite->op, node, add_item, &(Adding){file, suite, plan});
 }
 
 static Status leave_out_suite(const YamlFile *file, int index, const Plan *before, Plan *plan) {
@@ -295,10 +273,10 @@ static Status add_suites(YamlFile *file, const YamlNode *list, const char *scena
     for (int i = 0; i < yamlfile_count(list); i++) {
         const YamlNode *node = yamlfile_item(file, list, i);
         const Plan before = *plan;
-        Suite suite = {0};
+        Suite suite = {.item.scenario = scenario};
         Status status = read_suite(file, node, plan, &suite);
-        if (status == STATUS_OK) status = add_suite(file, node, &suite, scenario, plan);
-        free(suite.variants);
+        if (status == STATUS_OK) status = add_suite(file, node, &suite, plan);
+        free(suite.item.variants);
         if (status == STATUS_INVALID && plan->left_out && plan->expanded < PLAN_ROWS_MAX)
             status = leave_out_suite(file, i, &before, plan);
         TRY(status);
