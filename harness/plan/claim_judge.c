@@ -26,10 +26,6 @@ static json_t *finite_or_null(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *text_or_null(const char *text) {
-    return text ? json_string(text) : json_null();
-}
-
 static const char *unit_of(const Claim *claim) {
     const char *quantity = claim->quantity;
     return is(quantity, "seconds")                                                                        ? "s"
@@ -110,11 +106,12 @@ json_t *claim_to_json(const Claim *claim) {
         {"rule", claim->rule},
         {"reason", claim->reason},
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) json_object_set_new(out, texts[i].key, text_or_null(texts[i].text));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        json_object_set_new(out, texts[i].key, json_pack("s?", texts[i].text));
     const bool range = is(claim->rule, "range");
     json_object_set_new(out, "published", range ? json_pack("[f,f]", claim->low, claim->high) : finite_or_null(claim->value));
     json_object_set_new(out, "law", json_boolean(claim->law));
-    json_object_set_new(out, "unit", claim->quantity ? json_string(unit_of(claim)) : json_null());
+    json_object_set_new(out, "unit", json_pack("s?", claim->quantity ? unit_of(claim) : NULL));
     json_object_set_new(out, "factor", finite_or_null(claim->factor));
     json_object_set_new(out, "band_low", finite_or_null(claim->low));
     json_object_set_new(out, "band_high", finite_or_null(claim->high));

@@ -128,15 +128,11 @@ static Status visit_folder(Found *found, const char *folder, const char *op, Vis
 }
 
 static Status no_op(Found *found, const char *op, const char *path) {
-    const char *names[256];
-    int count;
-    const Op *const *ops = registry_ops(&count);
-    for (int i = 0; i < count && i < 256; i++) names[i] = ops[i]->name;
-    const char *near = text_nearest(op, names, count);
-    TRY(text_append(&found->problems, "%s: no op '%s' (%s%s", path, op, near ? "did you mean " : "known: ", near ? near : ""));
-    for (int i = 0; i < count && !near; i++) TRY(text_append(&found->problems, "%s%s", i ? ", " : "", names[i]));
-    return text_append(&found->problems, "%s): rename the folder, or write reference/%s.c with RUNGS_OP(%s)\n", near ? "?" : "", op,
-                       op);
+    const Op *none;
+    return registry_require_op(op, &none) == STATUS_OK
+               ? STATUS_OK
+               : text_append(&found->problems, "%s: %s: rename the folder, or write reference/%s.c with RUNGS_OP(%s)\n", path,
+                             status_message(), op, op);
 }
 
 static Status take_op(Found *found, const char *op, const char *file, const char *path, bool folder) {

@@ -41,12 +41,6 @@ static const char *named_without_op(const char *word, const char *const *names, 
     return NULL;
 }
 
-static Status unknown(const char *what, const char *word, const char *const *names, int count) {
-    const char *nearest = named_without_op(word, names, count);
-    if (!nearest) nearest = text_nearest(word, names, count);
-    return text_fail_listing(nearest, "known", names, count, "unknown %s '%.200s'", what, word);
-}
-
 Status registry_require_variant(const char *id, const VariantEntry **out) {
     *out = registry_variant(id);
     if (*out) return STATUS_OK;
@@ -62,7 +56,9 @@ Status registry_require_variant(const char *id, const VariantEntry **out) {
             const char *known = all[i].id;
             if (pass == 1 || (slash && strncmp(known, id, (size_t)(slash - id) + 1) == 0)) names[count++] = known;
         }
-    const Status status = unknown("variant", id, names, count);
+    const char *nearest = named_without_op(id, names, count);
+    if (!nearest) nearest = text_nearest(id, names, count);
+    const Status status = text_fail_listing(nearest, "known", names, count, "unknown variant '%.200s'", id);
     free(names);
     return status;
 }

@@ -219,7 +219,7 @@ def test_names(world):
         ("cpu_fast.c", "a variant lies in the folder of its op: move it to impls/OP/cpu_fast.c"),
         (
             "dubble/cpu_loop.c",
-            "no op 'dubble' (did you mean double?): rename the folder, or write reference/dubble.c",
+            "unknown op 'dubble'; did you mean 'double'?",
         ),
         ("common/gather.cuh", None),
         ("double/_shared.h", None),

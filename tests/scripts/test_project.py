@@ -505,7 +505,7 @@ def test_what_is_wrong_with_a_project_is_told_in_one_line(project, rows):
     stray = project.root / "impls/axpi/cpu_loop.c"
     stray.parent.mkdir()
     stray.write_text((project.root / "impls/axpy/cpu_loop.c").read_text().replace("axpy", "axpi"))
-    project.refused("impls/axpi: no op 'axpi' (did you mean axpy?)", "write reference/axpi.c")
+    project.refused("impls/axpi: unknown op 'axpi'; did you mean 'axpy'?", "write reference/axpi.c")
     shutil.rmtree(stray.parent)
     second = project.root / "reference/axpy/op.c"
     second.parent.mkdir()
