@@ -21,15 +21,15 @@ function(rungs_module name folder)
     target_link_libraries(${name} PUBLIC rungs_options ${ARGN} PRIVATE $<BUILD_INTERFACE:rungs_strict>)
 endfunction()
 
-rungs_module(rungs_base harness/base ${CMAKE_DL_LIBS})
+rungs_module(rungs_base harness/base jansson ${CMAKE_DL_LIBS})
 # Header-only NVTX names ranges for Nsight Systems; without it there are none.
 find_path(RUNGS_NVTX_HEADERS nvtx3/nvToolsExt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${RUNGS_CUDA_HEADERS} /usr/local/cuda/include)
 if(RUNGS_NVTX_HEADERS)
     target_include_directories(rungs_base SYSTEM PRIVATE ${RUNGS_NVTX_HEADERS})
 endif()
 rungs_module(rungs_verify harness/verify rungs_base)
-rungs_module(rungs_plan harness/plan rungs_verify rungs_base jansson yaml)
-rungs_module(rungs_device harness/device rungs_base jansson)
+rungs_module(rungs_plan harness/plan rungs_verify rungs_base yaml)
+rungs_module(rungs_device harness/device rungs_base)
 rungs_module(rungs_measure harness/measure rungs_base)
 # The same code for the workers of Python libraries, which call it through ctypes (harness/device/peer_timing.py).
 set_target_properties(rungs_base rungs_measure PROPERTIES POSITION_INDEPENDENT_CODE ON)

@@ -1,9 +1,10 @@
-/* The header of a .npy file is a Python dictionary literal with three keys; this reads exactly that and nothing more. */
+/* The header of a .npy file is a Python dictionary literal with three keys, which is nearly JSON. */
 #include "base/npy.h"
 
 #include "base/output.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,110 +12,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAGIC_BYTES = 6, HEADER_MAX = 1 << 20, WORD_MAX = 32, WRITTEN_HEADER_MAX = 256 };
+enum { MAGIC_BYTES = 6, HEADER_MAX = 1 << 20, WRITTEN_HEADER_MAX = 256 };
 
 static const char MAGIC[MAGIC_BYTES] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 
-typedef struct Header {
-    char descr[WORD_MAX];
-    bool fortran_order;
-    int rank;
-    size_t shape[ARRAY_MAX_RANK];
-} Header;
-
-typedef struct Cursor {
-    const char *path, *at;
-} Cursor;
-
-static void skip_spaces(Cursor *c) {
-    while (*c->at == ' ' || *c->at == '\t' || *c->at == '\n') c->at++;
-}
-
-static bool accept(Cursor *c, char wanted) {
-    skip_spaces(c);
-    if (*c->at != wanted) return false;
-    c->at++;
-    return true;
-}
-
-static Status malformed(const Cursor *c, const char *expected) {
-    return status_fail(STATUS_INVALID, "%s: malformed .npy header: %s is expected at '%.20s'", c->path, expected, c->at);
-}
-
-static Status read_quoted(Cursor *c, char word[WORD_MAX]) {
-    skip_spaces(c);
-    const char quote = *c->at;
-    if (quote != '\'' && quote != '"') return malformed(c, "a quoted word");
-    const char *begin = c->at + 1;
-    const char *end = strchr(begin, quote);
-    if (!end || end - begin >= WORD_MAX) return malformed(c, "a short quoted word");
-    memcpy(word, begin, (size_t)(end - begin));
-    word[end - begin] = '\0';
-    c->at = end + 1;
-    return STATUS_OK;
-}
-
-static Status read_bool(Cursor *c, bool *out) {
-    skip_spaces(c);
-    *out = strncmp(c->at, "True", 4) == 0;
-    if (!*out && strncmp(c->at, "False", 5) != 0) return malformed(c, "True or False");
-    c->at += *out ? 4 : 5;
-    return STATUS_OK;
-}
-
-static Status read_shape(Cursor *c, Header *h) {
-    if (!accept(c, '(')) return malformed(c, "a shape such as (3, 4)");
-    for (h->rank = 0; !accept(c, ')'); h->rank++) {
-        skip_spaces(c);
-        if (*c->at < '0' || *c->at > '9') return malformed(c, "a dimension");
-        if (h->rank == ARRAY_MAX_RANK)
-            return status_fail(STATUS_INVALID, "%s: more than %d dimensions; at most %d are supported", c->path, ARRAY_MAX_RANK,
-                               ARRAY_MAX_RANK);
-        errno = 0;
-        char *end;
-        const unsigned long long size = strtoull(c->at, &end, 10);
-        if (errno || size > INT64_MAX) return malformed(c, "a dimension below 2^63");
-        c->at = end;
-        h->shape[h->rank] = (size_t)size;
-        if (!accept(c, ',')) {
-            if (*c->at != ')') return malformed(c, "',' or ')'");
-            if (h->rank == 0) return malformed(c, "',' (a one-dimensional shape is written (n,))");
-        }
+/* In place, so that errors keep their place: brackets, quotes and words as JSON has them, and no comma behind the last element. */
+static void make_json(char *text) {
+    for (char *c = text; *c; c++) {
+        const char next = c[1 + strspn(c + 1, " \t\n")];
+        if (*c == '\'') *c = '"';
+        if (*c == ',' && (next == ')' || next == '}')) *c = ' ';
+        if (*c == '(' || *c == ')') *c = *c == '(' ? '[' : ']';
+        if (strncmp(c, "True", 4) == 0 || strncmp(c, "False", 5) == 0) *c |= 'a' - 'A';
     }
-    return STATUS_OK;
-}
-
-static Status parse_header(const char *path, const char *text, Header *out) {
-    enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
-    Cursor c = {path, text};
-    int seen = 0;
-    if (!accept(&c, '{')) return malformed(&c, "a dictionary");
-    while (!accept(&c, '}')) {
-        char key[WORD_MAX];
-        const Cursor before = c;
-        TRY(read_quoted(&c, key));
-        if (!accept(&c, ':')) return malformed(&c, "':'");
-        int which = 0;
-        if (strcmp(key, "descr") == 0) {
-            which = DESCR;
-            if (accept(&c, '['))
-                return status_fail(STATUS_INVALID, "%s: dtype is structured; f4, f8, i4, i8 or u1 is expected", path);
-            TRY(read_quoted(&c, out->descr));
-        } else if (strcmp(key, "fortran_order") == 0) {
-            which = ORDER;
-            TRY(read_bool(&c, &out->fortran_order));
-        } else if (strcmp(key, "shape") == 0) {
-            which = SHAPE;
-            TRY(read_shape(&c, out));
-        }
-        if (!which || seen & which) return malformed(&before, "each of 'descr', 'fortran_order', 'shape' once");
-        seen |= which;
-        if (!accept(&c, ',') && *c.at != '}') return malformed(&c, "',' or '}'");
-    }
-    skip_spaces(&c);
-    if (*c.at) return malformed(&c, "the end");
-    if (seen != (DESCR | ORDER | SHAPE)) return malformed(&c, "each of 'descr', 'fortran_order', 'shape' once");
-    return STATUS_OK;
 }
 
 static Status find_dtype(const char *path, const char *descr, DType *out) {
@@ -164,18 +74,50 @@ static Status read_header_text(const char *path, FILE *file, char **out) {
     return STATUS_OK;
 }
 
-static Status describe(const char *path, const Header *h, Array *out) {
-    *out = (Array){.rank = h->rank};
-    TRY(find_dtype(path, h->descr, &out->dtype));
-    if (h->fortran_order)
+static Status malformed(const char *path, const char *expected) {
+    return status_fail(STATUS_INVALID, "%s: malformed .npy header: %s is expected", path, expected);
+}
+
+/* tuple: has the shape a comma? Of one dimension it must. */
+static Status describe(const char *path, const json_t *header, bool tuple, Array *out) {
+    const json_t *descr = json_object_get(header, "descr"), *order = json_object_get(header, "fortran_order"),
+                 *shape = json_object_get(header, "shape");
+    if (!descr || !order || !shape || json_object_size(header) != 3)
+        return malformed(path, "a dictionary with each of 'descr', 'fortran_order', 'shape' once");
+    if (json_is_array(descr)) return status_fail(STATUS_INVALID, "%s: dtype is structured; f4, f8, i4, i8 or u1 is expected", path);
+    if (!json_is_string(descr)) return malformed(path, "a quoted word as 'descr'");
+    if (!json_is_boolean(order)) return malformed(path, "True or False as 'fortran_order'");
+    if (!json_is_array(shape)) return malformed(path, "a shape such as (3, 4)");
+    if (json_array_size(shape) > ARRAY_MAX_RANK)
+        return status_fail(STATUS_INVALID, "%s: more than %d dimensions; at most %d are supported", path, ARRAY_MAX_RANK,
+                           ARRAY_MAX_RANK);
+    if (json_array_size(shape) == 1 && !tuple) return malformed(path, "',' (a one-dimensional shape is written (n,))");
+    *out = (Array){.rank = (int)json_array_size(shape)};
+    TRY(find_dtype(path, json_string_value(descr), &out->dtype));
+    if (json_is_true(order))
         return status_fail(STATUS_INVALID, "%s: Fortran order; C order is expected (numpy.ascontiguousarray)", path);
     size_t bytes = dtype_size(out->dtype);
-    for (int d = 0; d < h->rank; d++) {
-        out->shape[d] = h->shape[d];
-        if (__builtin_mul_overflow(bytes, h->shape[d], &bytes) || bytes > INT64_MAX)
+    for (int d = 0; d < out->rank; d++) {
+        const json_t *length = json_array_get(shape, (size_t)d);
+        if (!json_is_integer(length) || json_integer_value(length) < 0) return malformed(path, "a dimension, 0 or more,");
+        out->shape[d] = (size_t)json_integer_value(length);
+        if (__builtin_mul_overflow(bytes, out->shape[d], &bytes) || bytes > INT64_MAX)
             return status_fail(STATUS_INVALID, "%s: malformed .npy header: the shape is larger than any memory", path);
     }
     return STATUS_OK;
+}
+
+static Status parse_header(const char *path, char *text, Array *out) {
+    json_error_t error;
+    const char *shape = strchr(text, '(');
+    const bool tuple = shape && strcspn(shape, ",") < strcspn(shape, ")");
+    make_json(text);
+    json_t *header = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    if (!header)
+        return status_fail(STATUS_INVALID, "%s: malformed .npy header, character %d: %s", path, error.position, error.text);
+    const Status status = describe(path, header, tuple, out);
+    json_decref(header);
+    return status;
 }
 
 static Status wrong_length(const char *path, bool longer, size_t expected, long long found) {
@@ -208,11 +150,9 @@ Status npy_read(const char *path, Array *out) {
     FILE *file = fopen(path, "rb");
     if (!file) return status_fail(errno == ENOENT ? STATUS_INVALID : STATUS_IO, "%s: cannot be opened: %s", path, strerror(errno));
     char *text = NULL;
-    Header header = {0};
     Array array = {0};
     Status status = read_header_text(path, file, &text);
-    if (status == STATUS_OK) status = parse_header(path, text, &header);
-    if (status == STATUS_OK) status = describe(path, &header, &array);
+    if (status == STATUS_OK) status = parse_header(path, text, &array);
     if (status == STATUS_OK) status = read_data(path, file, &array);
     free(text);
     fclose(file);
