@@ -86,7 +86,7 @@ static void doctor_counts(bool has_gpu) {
         return;
     }
     Child *child = NULL;
-    json_t *reply = NULL, *command = json_pack("{s:s, s:i}", KEY_DO, DO_COUNTING, KEY_DEVICE, 0);
+    json_t *reply = NULL, *command = json_pack("{s:s, s:s, s:i}", KEY_DO, DO_COUNTING, KEY_KIND, "cuda", KEY_DEVICE, 0);
     const char *const argv[] = {"/proc/self/exe", "worker", NULL};
     Status status = child_start(&(ChildOptions){.argv = argv}, &child);
     if (status == STATUS_OK) status = child_ask(child, command, 120, &reply);

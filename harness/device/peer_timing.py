@@ -66,12 +66,11 @@ class Engine:
 
     def __init__(self, path):
         self.c = ctypes.CDLL(path)
-        self.c.measure_mode_name.restype = self.c.status_message.restype = ctypes.c_char_p
+        self.c.status_message.restype = ctypes.c_char_p
         work, limits, samples = map(ctypes.POINTER, (MeasuredWork, MeasureLimits, Samples))
         self.c.measure_gpu.argtypes = [ctypes.c_int, work, ctypes.c_void_p, limits, samples]
         self.c.measure_cpu.argtypes = [ctypes.c_int, work, limits, samples]
         self.c.samples_free.argtypes = [samples]
-        self.modes = {self.c.measure_mode_name(mode).decode(): mode for mode in range(self.c.measure_mode_count())}
 
     def time(self, mode, run, library, limits, rotation=None):
         """One mode as the protocol's reply has it. What run() and rotation (peer_rotation.py) raise is raised here."""
@@ -97,7 +96,8 @@ class Engine:
             work.before = BEFORE(lambda _, place, slot: guarded(lambda: before(place.contents)))
             work.taken = TAKEN(lambda _, place: guarded(lambda: rotation.taken(place.contents, kept[0])))
         bounds = MeasureLimits(limits[wire.KEY_MIN_SAMPLES], limits[wire.KEY_MAX_SAMPLES], limits[wire.KEY_SECONDS])
-        number = self.modes[mode]
+        number = ctypes.c_int()
+        self.c.mode_parse(mode.encode(), ctypes.byref(number))
         status = (
             self.c.measure_gpu(number, work, library.stream(), bounds, out)
             if library.on_gpu
@@ -189,17 +189,12 @@ def time_modes(engine, name, run, command, fetch, rotation=None):
     """name: of peer_libraries.LIBRARIES. fetch(kept) -> the result of a call as NumPy arrays by name. rotation: peer_rotation.Rotation; None:
     the inputs stay, and nothing is compared."""
     library = LIBRARIES[name]()
-    limits = {
-        wire.KEY_MIN_SAMPLES: command.get(wire.KEY_MIN_SAMPLES, 9),
-        wire.KEY_MAX_SAMPLES: command.get(wire.KEY_MAX_SAMPLES, 101),
-        wire.KEY_SECONDS: command.get(wire.KEY_SECONDS, 2.0),
-    }
     timing = {}
     for mode in command[wire.KEY_MODES]:
         if library.times_itself:
-            timing[mode] = library.time(mode, run, limits, rotation)
+            timing[mode] = library.time(mode, run, command, rotation)
         elif mode == "graph" and library.captures:
-            timing[mode] = time_graph(engine, run, library, limits, fetch, rotation)
+            timing[mode] = time_graph(engine, run, library, command, fetch, rotation)
         else:
-            timing[mode] = engine.time(mode, run, library, limits, rotation)
+            timing[mode] = engine.time(mode, run, library, command, rotation)
     return timing

@@ -23,6 +23,7 @@ from time import perf_counter
 import peer_protocol as wire
 import peer_rotation
 import peer_timing
+from peer_libraries import LIBRARIES
 
 # Modules and the clock are bound before the peer is imported: one that patches time.perf_counter() changes no sample.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -224,16 +225,10 @@ class Worker:
     def wait(self, outputs):
         """Until the GPU is idle; JAX waits for given results. A CPU library is done when its call returns."""
         clock = self.peer.VARIANT.get("clock", "cpu")
-        if clock == "torch":
-            sys.modules["torch"].cuda.synchronize()
-        elif clock == "cupy":
-            sys.modules["cupy"].cuda.Device().synchronize()
-        elif clock == "numba":
-            sys.modules["numba"].cuda.synchronize()
-        elif clock == "cudf":
-            sys.modules["cuda.bindings.runtime"].cudaDeviceSynchronize()
-        elif clock == "jax":
+        if clock == "jax":
             sys.modules["jax"].block_until_ready(outputs)
+        else:
+            LIBRARIES[clock]().wait()
 
     def time(self, command):
         clock, engine = self.peer.VARIANT.get("clock", "cpu"), peer_timing.Engine(self.measure)

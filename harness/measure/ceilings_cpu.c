@@ -129,7 +129,7 @@ __attribute__((noinline)) static Status run_nothing(void *context) {
 
 static Status time_hot(void *context, const MeasuredWork *work, const MeasureLimits *limits, Samples *out) {
     (void)context;
-    return measure_cpu(MEASURE_HOT, work, limits, out);
+    return measure_cpu(MODE_HOT, work, limits, out);
 }
 
 /* The floor of a sample of one call, as cold takes them: the timer, a call, and nothing in between. */
@@ -139,9 +139,9 @@ static Status time_single(void *context, const MeasuredWork *work, const Measure
     out->seconds = calloc(limits->max_samples, sizeof *out->seconds);
     if (!out->seconds) return status_fail(STATUS_MEMORY, "no host memory for %zu samples", limits->max_samples);
     for (; out->count < limits->max_samples; out->count++) {
-        const double begin = measure_now();
+        const double begin = clock_seconds();
         (void)work->run(work->context);
-        out->seconds[out->count] = measure_now() - begin;
+        out->seconds[out->count] = clock_seconds() - begin;
     }
     return STATUS_OK;
 }

@@ -22,9 +22,9 @@ typedef struct CpuSession {
 static Status take(void *context, Sample *sample) {
     CpuSession *session = context;
     if (session->sweep) cache_sweep(session->sweep, session->sweep_words);
-    const double begin = measure_now();
+    const double begin = clock_seconds();
     for (size_t i = 0; i < session->calls; i++) TRY(session->work->run(session->work->context));
-    sample->seconds = (measure_now() - begin) / (double)session->calls;
+    sample->seconds = (clock_seconds() - begin) / (double)session->calls;
     return STATUS_OK;
 }
 
@@ -33,15 +33,14 @@ static Status none(Samples *out, const char *why) {
     return STATUS_OK;
 }
 
-Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out) {
+Status measure_cpu(Mode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out) {
     *out = (Samples){.calls_per_sample = 1, .clock = "steady clock"};
-    if (mode == MEASURE_GRAPH) return none(out, "a CPU variant has no CUDA graph");
-    if (mode == MEASURE_ENQUEUE || mode == MEASURE_COMPLETE)
-        return none(out, "a CPU variant is done when its call returns; see `hot`");
+    if (mode == MODE_GRAPH) return none(out, "a CPU variant has no CUDA graph");
+    if (mode == MODE_ENQUEUE || mode == MODE_COMPLETE) return none(out, "a CPU variant is done when its call returns; see `hot`");
     CpuSession session = {.work = work, .calls = 1};
     uint64_t *sweep = NULL;
     const SamplingSource source = {mode, work, take, &session, false};
-    if (mode == MEASURE_COLD) {
+    if (mode == MODE_COLD) {
         const size_t bytes = cache_sweep_bytes();
         sweep = hostmemory_allocate(bytes);
         if (!sweep) {
@@ -55,7 +54,7 @@ Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimi
     }
     Sample pilot;
     Status status = sampling_pilot(&source, &pilot);
-    if (status == STATUS_OK && mode == MEASURE_HOT) status = sampling_grow(&source, &session.calls, CALLS_MAX, &pilot);
+    if (status == STATUS_OK && mode == MODE_HOT) status = sampling_grow(&source, &session.calls, CALLS_MAX, &pilot);
     if (status == STATUS_OK) status = sampling_run(&source, limits, &pilot, out);
     out->calls_per_sample = session.calls;
     free(sweep);

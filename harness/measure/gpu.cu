@@ -25,11 +25,11 @@ static const char CLOCK_HOST[] = "steady clock";
 
 struct GpuSession {
     const MeasuredWork *work;
-    MeasureMode mode;
+    Mode mode;
     GpuQueue queue;
     const SamplingSource *source;
     cudaEvent_t begin, end;
-    cudaGraphExec_t graphs[2]; /* in MEASURE_GRAPH: of the inputs in either slot, once captured */
+    cudaGraphExec_t graphs[2]; /* in MODE_GRAPH: of the inputs in either slot, once captured */
     int slot;
     bool queued; /* launches go behind the blocking kernel */
     bool timed_out;
@@ -39,7 +39,7 @@ struct GpuSession {
 };
 
 static Status call_once(GpuSession *session) {
-    if (session->mode != MEASURE_GRAPH) return session->work->run(session->work->context);
+    if (session->mode != MODE_GRAPH) return session->work->run(session->work->context);
     TRY_CUDA(cudaGraphLaunch(session->graphs[session->slot], session->queue.stream));
     return STATUS_OK;
 }
@@ -49,23 +49,23 @@ static Status wait_for_sample(const GpuSession *session) {
     const cudaError_t waited = cudaStreamSynchronize(session->queue.stream), launched = cudaGetLastError();
     const cudaError_t error = waited != cudaSuccess ? waited : launched;
     if (error == cudaSuccess) return STATUS_OK;
-    return status_fail(STATUS_DEVICE, "%s sample: %s (%s)", measure_mode_name(session->mode), cudaGetErrorString(error),
+    return status_fail(STATUS_DEVICE, "%s sample: %s (%s)", mode_name(session->mode), cudaGetErrorString(error),
                        cudaGetErrorName(error));
 }
 
 static Status enqueue_sample(GpuSession *session) {
     GpuQueue *queue = &session->queue;
-    if (session->mode == MEASURE_COLD) TRY(gpu_queue_unpin(queue));
+    if (session->mode == MODE_COLD) TRY(gpu_queue_unpin(queue));
     if (session->queued) TRY(gpu_queue_hold(queue, session->hold_seconds));
-    if (session->mode == MEASURE_COLD) TRY(gpu_queue_flush(queue));
+    if (session->mode == MODE_COLD) TRY(gpu_queue_flush(queue));
     TRY(gpu_queue_stamp(queue, GPU_STAMP_BEFORE));
     /* What the host does in a call that is not queued ahead is part of its time: nothing of it may pass behind flush and stamp. */
     if (!session->queued) TRY_CUDA(cudaStreamSynchronize(queue->stream));
-    const double begin = measure_now(); /* outside the events */
+    const double begin = clock_seconds(); /* outside the events */
     TRY_CUDA(cudaEventRecord(session->begin, queue->stream));
     for (size_t i = 0; i < session->calls; i++) TRY(call_once(session));
     TRY_CUDA(cudaEventRecord(session->end, queue->stream));
-    session->host_seconds = measure_now() - begin;
+    session->host_seconds = clock_seconds() - begin;
     return gpu_queue_stamp(queue, GPU_STAMP_AFTER);
 }
 
@@ -75,7 +75,7 @@ static Status capture(GpuSession *session, Samples *out);
 static Status follow_inputs(GpuSession *session, const Sample *sample) {
     Samples refused = {};
     session->slot = sample->slot;
-    if (session->mode != MEASURE_GRAPH || session->graphs[session->slot]) return STATUS_OK;
+    if (session->mode != MODE_GRAPH || session->graphs[session->slot]) return STATUS_OK;
     TRY(capture(session, &refused));
     return session->graphs[session->slot] ? STATUS_OK : status_fail(STATUS_DEVICE, "%s", refused.why_none);
 }
@@ -108,8 +108,8 @@ static Status take_events(void *context, Sample *sample) {
     return take_once(session, sample);
 }
 
-static bool by_host(MeasureMode mode) {
-    return mode == MEASURE_ENQUEUE || mode == MEASURE_COMPLETE;
+static bool by_host(Mode mode) {
+    return mode == MODE_ENQUEUE || mode == MODE_COMPLETE;
 }
 
 /* Host time until the call returns, or until its work is done; the queue is empty when the call is made. */
@@ -117,10 +117,10 @@ static Status take_host(void *context, Sample *sample) {
     GpuSession *session = static_cast<GpuSession *>(context);
     session->slot = sample->slot;
     TRY_CUDA(cudaStreamSynchronize(session->queue.stream));
-    const double begin = measure_now();
+    const double begin = clock_seconds();
     TRY(call_once(session));
-    if (session->mode == MEASURE_COMPLETE) TRY_CUDA(cudaStreamSynchronize(session->queue.stream));
-    sample->seconds = measure_now() - begin;
+    if (session->mode == MODE_COMPLETE) TRY_CUDA(cudaStreamSynchronize(session->queue.stream));
+    sample->seconds = clock_seconds() - begin;
     return wait_for_sample(session);
 }
 
@@ -140,7 +140,7 @@ static Status pilot_queued(const SamplingSource *source, GpuSession *session, Sa
 static Status pilot_events(const SamplingSource *source, GpuSession *session, Sample *pilot) {
     TRY(session->work->host_counts ? sampling_pilot(source, pilot) : pilot_queued(source, session, pilot));
     /* One call carries the events' own floor, so the first estimate asks for too few calls. */
-    return session->mode == MEASURE_COLD ? STATUS_OK : sampling_grow(source, &session->calls, CALLS_MAX, pilot);
+    return session->mode == MODE_COLD ? STATUS_OK : sampling_grow(source, &session->calls, CALLS_MAX, pilot);
 }
 
 static Status no_graph(Samples *out, const char *step, const char *why) {
@@ -188,7 +188,7 @@ static Status take_series(GpuSession *session, const MeasureLimits *limits, Samp
     const bool host = by_host(session->mode);
     const SamplingSource source = {session->mode, session->work, host ? take_host : take_events, session, true};
     session->source = &source;
-    if (session->mode == MEASURE_GRAPH) {
+    if (session->mode == MODE_GRAPH) {
         if (session->work->after) return no_graph(out, "the call allocates memory", "a replay would write to the old address");
         Sample first = {};
         first.place.pilot = true;
@@ -201,7 +201,7 @@ static Status take_series(GpuSession *session, const MeasureLimits *limits, Samp
     TRY_CUDA(cudaEventCreate(&session->end));
     Sample pilot;
     const Status piloted = host ? sampling_pilot(&source, &pilot) : pilot_events(&source, session, &pilot);
-    if (piloted == STATUS_DEVICE && session->mode == MEASURE_GRAPH) return replay_refused(session, piloted, out);
+    if (piloted == STATUS_DEVICE && session->mode == MODE_GRAPH) return replay_refused(session, piloted, out);
     TRY(piloted);
     TRY(sampling_run(&source, limits, &pilot, out));
     out->calls_per_sample = session->calls;
@@ -209,7 +209,7 @@ static Status take_series(GpuSession *session, const MeasureLimits *limits, Samp
     return STATUS_OK;
 }
 
-Status measure_gpu(MeasureMode mode, const MeasuredWork *work, void *stream, const MeasureLimits *limits, Samples *out) {
+Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const MeasureLimits *limits, Samples *out) {
     *out = Samples{};
     out->calls_per_sample = 1;
     out->clock = by_host(mode) ? CLOCK_HOST : CLOCK_QUEUED;
@@ -218,7 +218,7 @@ Status measure_gpu(MeasureMode mode, const MeasuredWork *work, void *stream, con
     session.mode = mode;
     session.calls = 1;
     session.hold_seconds = HOLD_SECONDS;
-    Status status = gpu_queue_open(&session.queue, stream, mode == MEASURE_COLD);
+    Status status = gpu_queue_open(&session.queue, stream, mode == MODE_COLD);
     if (status == STATUS_MEMORY) {
         snprintf(out->why_none, sizeof out->why_none, "%s", status_message());
         return STATUS_OK;

@@ -20,7 +20,7 @@ static const double LIMIT_BYTES_MAX = 2.0 * (1 << 30); /* GPU; read and written 
 
 typedef struct LimitTask {
     double read, written; /* bytes */
-    unsigned modes;       /* bit m: MeasureMode m */
+    unsigned modes;       /* bit m: Mode m */
     /* CPU: after a first look said that a variant is faster. Other programs make a copy slower than a variant was before they came:
      * if they take the cores now, the limit is what the cores can do with data in their first-level caches. */
     bool confirm;

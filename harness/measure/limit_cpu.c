@@ -68,9 +68,9 @@ __attribute__((noinline)) static void move(Limiter *self, const Move *how) {
 
 static double sample(Limiter *self, const Move *how, size_t calls) {
     if (self->sweep) cache_sweep(self->sweep, self->sweep_words);
-    const double begin = measure_now();
+    const double begin = clock_seconds();
     for (size_t i = 0; i < calls; i++) move(self, how);
-    return (measure_now() - begin) / (double)calls;
+    return (clock_seconds() - begin) / (double)calls;
 }
 
 /* So many samples, after calls that wake the team and find how many fill a sample. */
@@ -95,14 +95,14 @@ static int by_best(const void *a, const void *b) {
 static Move fastest(Limiter *self) {
     Move moves[THREADS_MAX * MOVE_WAYS_MAX];
     int count = 0;
-    const double begin = measure_now();
+    const double begin = clock_seconds();
     for (int t = 0; t < self->thread_counts; t++)
         for (int w = 0; w < MOVE_WAY_COUNT; w++) {
             moves[count] = (Move){&MOVE_WAYS[w], self->threads[t], INFINITY};
             try_move(self, &moves[count++], 1);
         }
     qsort(moves, (size_t)count, sizeof *moves, by_best);
-    for (int i = 0; i < SAMPLES && measure_now() - begin < MODE_SECONDS; i++)
+    for (int i = 0; i < SAMPLES && clock_seconds() - begin < MODE_SECONDS; i++)
         for (int f = 0; f < FINALISTS && f < count; f++) try_move(self, &moves[f], 1);
     qsort(moves, (size_t)count, sizeof *moves, by_best);
     return moves[0];
@@ -152,11 +152,11 @@ static Status take(Limiter *self, const LimitTask *task, double bytes_max, Limit
     self->both = self->read < self->written ? self->read : self->written, self->rest = at_line(self->both);
     self->more = (self->read > self->written ? self->read : self->written) - self->both;
     TRY(open_block(self));
-    const unsigned wanted[] = {MEASURE_HOT, MEASURE_COLD};
+    const unsigned wanted[] = {MODE_HOT, MODE_COLD};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         if (!(task->modes & 1u << wanted[i])) continue;
         /* Of arrays larger than the caches nothing is in them. */
-        if (wanted[i] == MEASURE_COLD && self->scale <= 1) {
+        if (wanted[i] == MODE_COLD && self->scale <= 1) {
             open_sweep(self);
             if (!self->sweep) continue;
         }
@@ -182,9 +182,9 @@ static bool cores_are_busy(const Limiter *self) {
     double least = 1;
 #pragma omp parallel num_threads(self->threads[self->thread_counts - 1]) reduction(min : least)
     {
-        const double begin = measure_now(), used = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
+        const double begin = clock_seconds(), used = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
         double passed = 0;
-        while (passed < BUSY_SECONDS) passed = measure_now() - begin;
+        while (passed < BUSY_SECONDS) passed = clock_seconds() - begin;
         least = (cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - used) / passed;
     }
     return least < BUSY_SHARE;
@@ -201,15 +201,15 @@ static Status core_limit(Limiter *self, const LimitTask *task, Limit out[MEASURE
     const int all = self->threads[self->thread_counts - 1];
     Limiter one = {.threads = {1}, .thread_counts = 1};
     Limit found[MEASURE_MODE_COUNT] = {0};
-    const LimitTask hot = {task->read, task->written, 1u << MEASURE_HOT, false};
+    const LimitTask hot = {task->read, task->written, 1u << MODE_HOT, false};
     TRY(take(&one, &hot, CORE_BYTES, found));
     double team = INFINITY;
     for (int i = 0; i < SAMPLES; i++) {
-        const double begin = measure_now();
+        const double begin = clock_seconds();
         wake();
-        team = fmin(team, measure_now() - begin);
+        team = fmin(team, clock_seconds() - begin);
     }
-    const double alone = found[MEASURE_HOT].seconds, seconds = fmin(alone, team + alone / all);
+    const double alone = found[MODE_HOT].seconds, seconds = fmin(alone, team + alone / all);
     for (int m = 0; m < MEASURE_MODE_COUNT; m++) {
         if (!(out[m].seconds > seconds)) continue;
         out[m].seconds = seconds;

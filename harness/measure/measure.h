@@ -3,6 +3,7 @@
 #define RUNGS_MEASURE_MEASURE_H
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -12,18 +13,10 @@
 extern "C" {
 #endif
 
-typedef enum MeasureMode {
-    MEASURE_COLD,
-    MEASURE_HOT,
-    MEASURE_GRAPH,
-    MEASURE_ENQUEUE,  /* host time of a call until it returns */
-    MEASURE_COMPLETE, /* host time of a call until its stream is idle again */
-    MEASURE_MODE_COUNT
-} MeasureMode;
+#include "base/mode.h" /* which C alone includes else */
 
-/* As in scenarios and rows. */
-const char *measure_mode_name(MeasureMode mode);
-int measure_mode_count(void);
+/* Those before it are measured: the first call of a process is not repeated. */
+enum { MEASURE_MODE_COUNT = MODE_FIRST };
 
 /* Which sample is about to be taken or was. */
 typedef struct SamplePlace {
@@ -68,10 +61,10 @@ typedef struct Samples {
 /* GPU: by CUDA events, launches queued behind a blocking kernel with a time-out; cold flushes L2 (>= 2x its size) before
  * every sample and outside the events; enqueue and complete by the steady clock. stream: cudaStream_t. A mode that cannot be had
  * gives count 0 and a reason, STATUS_OK. */
-Status measure_gpu(MeasureMode mode, const MeasuredWork *work, void *stream, const MeasureLimits *limits, Samples *out);
+Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const MeasureLimits *limits, Samples *out);
 /* CPU: steady clock; cold reads a buffer of >= 2x the last-level cache before every sample. The modes of
  * a stream (graph, enqueue, complete) give a reason. */
-Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out);
+Status measure_cpu(Mode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out);
 void samples_free(Samples *samples);
 
 /* Does a variant work on the stream it was given? Block that stream, run the variant, and watch its output.
@@ -82,9 +75,6 @@ void samples_free(Samples *samples);
  * time-out; nothing is concluded then. On return the device is idle. */
 Status wrong_stream_gpu(Status (*run)(void *context), void *context, void *stream, const Array *outputs, int count,
                         unsigned char poison, bool *stray);
-
-/* Seconds on the steady clock. */
-double measure_now(void);
 
 /* ---- sampling.c: from one pilot sample to a whole series: how many samples a mode gets, and where they are kept.
  *
@@ -106,7 +96,7 @@ typedef struct Sample {
 typedef Status (*SamplingTake)(void *context, Sample *sample);
 
 typedef struct SamplingSource {
-    MeasureMode mode;
+    Mode mode;
     const MeasuredWork *work;
     SamplingTake take;
     void *context;

@@ -186,7 +186,7 @@ template <typename T> Status fma(void *context) {
 }
 
 struct Timing {
-    MeasureMode mode;
+    Mode mode;
     void *stream;
 };
 
@@ -198,7 +198,7 @@ Status time_gpu(void *context, const MeasuredWork *work, const MeasureLimits *li
 /* The fastest way to read and write so many bytes. */
 Status measure_moves(const char *name, const Arena *arrays, size_t read, size_t written, Ceiling *out) {
     Arena arena = *arrays;
-    Timing cold = {MEASURE_COLD, arena.stream};
+    Timing cold = {MODE_COLD, arena.stream};
     CeilingTrial trials[MOVE_COUNT];
     int count = 0;
     arena.read = read, arena.written = written;
@@ -213,7 +213,7 @@ Status measure_all(Arena *arena, size_t bytes, Ceiling *out, int *count) {
     const CeilingTrial f32 = {fma_method, {fma<float>, arena}}, f64 = {fma_method, {fma<double>, arena}};
     const CeilingTrial empty = {"events around one empty kernel, L2 flushed before, as cold takes its samples",
                                 {launch_nothing, arena}};
-    Timing cold = {MEASURE_COLD, arena->stream}, hot = {MEASURE_HOT, arena->stream};
+    Timing cold = {MODE_COLD, arena->stream}, hot = {MODE_HOT, arena->stream};
     const double flops = 2.0 * (double)((size_t)FMA_CHAINS * FMA_STEPS * FMA_THREADS * FMA_BLOCKS_PER_SM * (size_t)arena->sms);
     const CeilingTask tasks[] = {
         {"fma_f32", "flop/s", flops, 0, time_gpu, &hot, &f32, 1},
@@ -250,7 +250,7 @@ const MeasureLimits GLANCE = {5, 9, 5e-3}, LOOK = {9, 31, 20e-3};
 const Move EMPTY = {"empty kernel", launch_nothing, false};
 
 /* The shortest sample is less than *limit: then it is the limit. */
-Status time_trial(Arena *arena, const Move *trial, MeasureMode mode, const MeasureLimits *limits, Limit *limit) {
+Status time_trial(Arena *arena, const Move *trial, Mode mode, const MeasureLimits *limits, Limit *limit) {
     const MeasuredWork work = {trial->run, arena, nullptr};
     Samples samples;
     TRY(measure_gpu(mode, &work, arena->stream, limits, &samples));
@@ -264,7 +264,7 @@ Status time_trial(Arena *arena, const Move *trial, MeasureMode mode, const Measu
 }
 
 /* The fastest shape of a mode, each looked at for a moment. */
-Status fastest(Arena *arena, MeasureMode mode, const Move **best) {
+Status fastest(Arena *arena, Mode mode, const Move **best) {
     double least = INFINITY;
     for (int i = 0; i < MOVE_COUNT; i++) {
         if (!can(&MOVES[i], arena)) continue;
@@ -281,12 +281,12 @@ Status fastest(Arena *arena, MeasureMode mode, const Move **best) {
 Status take_modes(Arena *arena, unsigned modes, Limit out[MEASURE_MODE_COUNT]) {
     const Move *cold = nullptr, *warm = nullptr;
     for (int m = 0; m < MEASURE_MODE_COUNT; m++) {
-        const MeasureMode mode = static_cast<MeasureMode>(m);
+        const Mode mode = static_cast<Mode>(m);
         if (!(modes & 1u << m)) continue;
-        const Move **best = mode == MEASURE_COLD ? &cold : &warm;
-        if (mode != MEASURE_ENQUEUE && !*best) TRY(fastest(arena, mode == MEASURE_COLD ? MEASURE_COLD : MEASURE_HOT, best));
+        const Move **best = mode == MODE_COLD ? &cold : &warm;
+        if (mode != MODE_ENQUEUE && !*best) TRY(fastest(arena, mode == MODE_COLD ? MODE_COLD : MODE_HOT, best));
         Limit limit = {INFINITY, ""};
-        TRY(time_trial(arena, mode == MEASURE_ENQUEUE ? &EMPTY : *best, mode, &LOOK, &limit));
+        TRY(time_trial(arena, mode == MODE_ENQUEUE ? &EMPTY : *best, mode, &LOOK, &limit));
         if (limit.seconds < INFINITY) out[m] = limit;
     }
     return STATUS_OK;
@@ -315,6 +315,6 @@ Status limit_cuda(void *stream, const LimitTask *task, Limit out[MEASURE_MODE_CO
     if (status == STATUS_OK) status = take_modes(&arena, task->modes, out);
     if (arena.from) (void)cudaFree(arena.from);
     for (int m = 0; m < MEASURE_MODE_COUNT; m++)
-        if (m != MEASURE_ENQUEUE) out[m].seconds *= scale;
+        if (m != MODE_ENQUEUE) out[m].seconds *= scale;
     return status;
 }

@@ -1,26 +1,11 @@
 #include "measure/measure.h"
 
-#include "base/clock.h"
-#include "base/mode.h"
 #include "base/ranges.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 static const double KEEP_PILOT_SECONDS = 0.1; /* shorter pilots may still carry one-off costs and are thrown away */
-
-double measure_now(void) {
-    return clock_seconds();
-}
-
-const char *measure_mode_name(MeasureMode mode) {
-    static const Mode MODES[MEASURE_MODE_COUNT] = {MODE_COLD, MODE_HOT, MODE_GRAPH, MODE_ENQUEUE, MODE_COMPLETE};
-    return mode_name(MODES[mode]);
-}
-
-int measure_mode_count(void) {
-    return MEASURE_MODE_COUNT;
-}
 
 void samples_free(Samples *samples) {
     free(samples->seconds);
@@ -33,22 +18,22 @@ void samples_free(Samples *samples) {
 Status sampling_prepare(const SamplingSource *source, Sample *sample) {
     const MeasuredWork *work = source->work;
     SamplePlace *place = &sample->place;
-    place->mode = measure_mode_name(source->mode);
-    place->back_to_back = source->mode == MEASURE_HOT || source->mode == MEASURE_GRAPH;
-    place->warm = place->back_to_back || source->mode == MEASURE_COMPLETE;
+    place->mode = mode_name(source->mode);
+    place->back_to_back = source->mode == MODE_HOT || source->mode == MODE_GRAPH;
+    place->warm = place->back_to_back || source->mode == MODE_COMPLETE;
     return work->before ? work->before(work->context, place, &sample->slot) : STATUS_OK;
 }
 
 static Status take(const SamplingSource *source, SamplePlace place, Sample *sample) {
     const MeasuredWork *work = source->work;
     *sample = (Sample){.place = place, .seconds = NAN, .sm_mhz = NAN};
-    const double begin = measure_now();
-    ranges_begin(place.pilot ? "pilot" : "sample", measure_mode_name(source->mode));
+    const double begin = clock_seconds();
+    ranges_begin(place.pilot ? "pilot" : "sample", mode_name(source->mode));
     Status status = sampling_prepare(source, sample);
     if (status == STATUS_OK) status = source->take(source->context, sample);
     ranges_end();
     TRY(status);
-    sample->wall = measure_now() - begin;
+    sample->wall = clock_seconds() - begin;
     if (!(sample->seconds >= 0))
         return status_fail(STATUS_INTERNAL, "%s: a sample took %a seconds", sample->place.mode, sample->seconds);
     if (work->taken && (!place.pilot || sample->seconds > KEEP_PILOT_SECONDS)) TRY(work->taken(work->context, &sample->place));

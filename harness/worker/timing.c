@@ -96,8 +96,7 @@ static ModeTiming timing_of(const Samples *samples) {
 }
 
 /* One mode, with what NVML says before and after it. */
-static Status time_mode(MeasureMode mode, const Device *device, const MeasuredWork *work, const MeasureLimits *limits,
-                        json_t **out) {
+static Status time_mode(Mode mode, const Device *device, const MeasuredWork *work, const MeasureLimits *limits, json_t **out) {
     const bool on_gpu = strcmp(device->kind, "cuda") == 0;
     DeviceState before, after;
     char uuid[48] = "";
@@ -121,10 +120,10 @@ static Status time_modes(const json_t *command, const Device *device, const Meas
     size_t i;
     json_array_foreach(json_object_get(command, KEY_MODES), i, name) {
         for (int mode = 0; mode < MEASURE_MODE_COUNT; mode++) {
-            if (strcmp(json_string_value(name), measure_mode_name((MeasureMode)mode)) != 0) continue;
+            if (strcmp(json_string_value(name), mode_name((Mode)mode)) != 0) continue;
             json_t *timed = NULL;
-            const Status status = time_mode((MeasureMode)mode, device, work, &limits, &timed);
-            if (timed) json_object_set_new(result, measure_mode_name((MeasureMode)mode), timed);
+            const Status status = time_mode((Mode)mode, device, work, &limits, &timed);
+            if (timed) json_object_set_new(result, mode_name((Mode)mode), timed);
             if (status == STATUS_OK) continue;
             json_decref(result);
             return status;
@@ -166,7 +165,7 @@ static unsigned modes_of(const json_t *names) {
     unsigned modes = 0;
     for (size_t i = 0; i < json_array_size(names); i++)
         for (int m = 0; m < MEASURE_MODE_COUNT; m++)
-            if (strcmp(json_string_value(json_array_get(names, i)), measure_mode_name((MeasureMode)m)) == 0) modes |= 1u << m;
+            if (strcmp(json_string_value(json_array_get(names, i)), mode_name((Mode)m)) == 0) modes |= 1u << m;
     return modes;
 }
 
@@ -269,8 +268,9 @@ static json_t *reason_of(Status status) {
     return status == STATUS_OK ? json_null() : json_string(status_message());
 }
 
-static Status can_count(const Device *device, json_t **answer) {
+static Status can_count(const json_t *command, const Device *device, json_t **answer) {
     const char *library = NULL;
+    (void)command;
     *answer = json_object();
     Status status = counts_library(&library);
     json_object_set_new(*answer, KEY_LIBRARY, library ? json_string(library) : json_null());

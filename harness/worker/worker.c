@@ -129,27 +129,17 @@ static Status question_supports(const json_t *command) {
     return STATUS_OK;
 }
 
-static Status question_ceilings(Worker *worker, const json_t *command, json_t *reply) {
-    const char *kind = json_string_value(json_object_get(command, KEY_KIND));
-    worker->device = kind && strcmp(kind, "cuda") == 0 ? device_cuda() : device_cpu();
-    if (!measure || !worker->device) return status_fail(STATUS_UNSUPPORTED, "this program cannot measure peaks");
-    TRY(worker->device->open((int)json_integer_value(json_object_get(command, KEY_DEVICE))));
-    json_t *ceilings = NULL;
-    TRY(measure->ceilings(command, worker->device, &ceilings));
-    json_object_set_new(reply, KEY_CEILINGS, ceilings);
-    return STATUS_OK;
-}
-
-/* Asked again and again of one worker: the device stays open. */
-static Status question_limit(Worker *worker, const json_t *command, json_t *reply) {
+/* About the device of the command, which stays open: limits are asked for again and again of one worker. */
+static Status question_device(Worker *worker, const json_t *command, json_t *reply, const char *key,
+                              Status (*answer)(const json_t *command, const Device *device, json_t **out)) {
     const char *kind = json_string_value(json_object_get(command, KEY_KIND));
     const bool opened = worker->device != NULL;
+    json_t *out = NULL;
     if (!opened) worker->device = kind && strcmp(kind, "cuda") == 0 ? device_cuda() : device_cpu();
-    if (!measure || !worker->device) return status_fail(STATUS_UNSUPPORTED, "this program cannot measure limits");
+    if (!answer || !worker->device) return status_fail(STATUS_UNSUPPORTED, "this program cannot tell the %s of this device", key);
     if (!opened) TRY(worker->device->open((int)json_integer_value(json_object_get(command, KEY_DEVICE))));
-    json_t *limit = NULL;
-    TRY(measure->limit(command, worker->device, &limit));
-    json_object_set_new(reply, KEY_LIMIT, limit);
+    TRY(answer(command, worker->device, &out));
+    json_object_set_new(reply, key, out);
     return STATUS_OK;
 }
 
@@ -158,16 +148,6 @@ static Status question_facts(const json_t *command, json_t *reply) {
     if (!measure) return status_fail(STATUS_UNSUPPORTED, "this program has no GPU support");
     TRY(measure->facts((int)json_integer_value(json_object_get(command, KEY_DEVICE)), &gpu));
     json_object_set_new(reply, KEY_GPU, gpu);
-    return STATUS_OK;
-}
-
-static Status question_counting(Worker *worker, const json_t *command, json_t *reply) {
-    json_t *answer = NULL;
-    worker->device = device_cuda();
-    if (!measure || !worker->device) return status_fail(STATUS_UNSUPPORTED, "this program cannot count");
-    TRY(worker->device->open((int)json_integer_value(json_object_get(command, KEY_DEVICE))));
-    TRY(measure->can_count(worker->device, &answer));
-    json_object_set_new(reply, KEY_COUNTING, answer);
     return STATUS_OK;
 }
 
@@ -223,11 +203,13 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, DO_COUNT) == 0) return do_count(worker, command, reply);
     if (strcmp(what, DO_END) == 0) return case_end(worker, reply);
     if (strcmp(what, DO_SUPPORTS) == 0) return question_supports(command);
-    if (strcmp(what, DO_CEILINGS) == 0) return question_ceilings(worker, command, reply);
-    if (strcmp(what, DO_LIMIT) == 0) return question_limit(worker, command, reply);
+    if (strcmp(what, DO_CEILINGS) == 0)
+        return question_device(worker, command, reply, KEY_CEILINGS, measure ? measure->ceilings : NULL);
+    if (strcmp(what, DO_LIMIT) == 0) return question_device(worker, command, reply, KEY_LIMIT, measure ? measure->limit : NULL);
     if (strcmp(what, DO_REFERENCE) == 0) return question_reference(worker, command);
     if (strcmp(what, DO_FACTS) == 0) return question_facts(command, reply);
-    if (strcmp(what, DO_COUNTING) == 0) return question_counting(worker, command, reply);
+    if (strcmp(what, DO_COUNTING) == 0)
+        return question_device(worker, command, reply, KEY_COUNTING, measure ? measure->can_count : NULL);
     if (strcmp(what, DO_CLOSE) != 0) return status_fail(STATUS_INTERNAL, "unknown command '%s'", what);
     *last = true;
     return close_worker(worker, reply);

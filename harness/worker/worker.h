@@ -93,7 +93,7 @@ typedef struct WorkerMeasure {
     Status (*count)(const char *what, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
                     json_t **counts);
     /* What can be counted on a device: the reply's "counting" object. */
-    Status (*can_count)(const Device *device, json_t **answer);
+    Status (*can_count)(const json_t *command, const Device *device, json_t **answer);
 } WorkerMeasure;
 
 /* Arguments: --commands FD --replies FD --arrays FD. measure: NULL in programs that take no times. Returns the exit code. */

@@ -87,7 +87,7 @@ static Status put_away(void *context) {
 static const MeasureLimits LIMITS = {5, 15, 0.5};
 
 /* Measures; a Status that is not the expected one is a failed check. Leaves `samples` to the caller to free. */
-static Stats measure(MeasureMode mode, Job *job, Samples *samples, Status expected, const char *what) {
+static Stats measure(Mode mode, Job *job, Samples *samples, Status expected, const char *what) {
     MeasuredWork measured = {work, job};
     measured.after = job->keeps ? put_away : nullptr;
     measured.host_counts = job->allocates;
@@ -98,17 +98,17 @@ static Stats measure(MeasureMode mode, Job *job, Samples *samples, Status expect
 
 static void known_durations() {
     static const struct {
-        MeasureMode mode;
+        Mode mode;
         unsigned long long spin_ns;
         double over; /* event floor, launch gaps and ticks of the timer, in seconds */
         const char *what, *expected;
     } rows[] = {
-        {MEASURE_COLD, 1000000, 15e-6, "cold, spin of 1 ms [us]", "1000 to 1015 (and 2%)"},
-        {MEASURE_HOT, 1000000, 15e-6, "hot, spin of 1 ms [us]", "1000 to 1015 (and 2%)"},
-        {MEASURE_GRAPH, 1000000, 15e-6, "graph, spin of 1 ms [us]", "1000 to 1015 (and 2%)"},
-        {MEASURE_COLD, 20000, 10e-6, "cold, spin of 20 us [us]", "20 to 30"},
-        {MEASURE_HOT, 20000, 5e-6, "hot, spin of 20 us [us]", "20 to 25"},
-        {MEASURE_GRAPH, 20000, 5e-6, "graph, spin of 20 us [us]", "20 to 25"},
+        {MODE_COLD, 1000000, 15e-6, "cold, spin of 1 ms [us]", "1000 to 1015 (and 2%)"},
+        {MODE_HOT, 1000000, 15e-6, "hot, spin of 1 ms [us]", "1000 to 1015 (and 2%)"},
+        {MODE_GRAPH, 1000000, 15e-6, "graph, spin of 1 ms [us]", "1000 to 1015 (and 2%)"},
+        {MODE_COLD, 20000, 10e-6, "cold, spin of 20 us [us]", "20 to 30"},
+        {MODE_HOT, 20000, 5e-6, "hot, spin of 20 us [us]", "20 to 25"},
+        {MODE_GRAPH, 20000, 5e-6, "graph, spin of 20 us [us]", "20 to 25"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Job job = {};
@@ -129,17 +129,17 @@ static void enqueue_does_not_wait_and_complete_does() {
     Job job = {};
     job.spin_ns = 5000000;
     Samples samples;
-    Stats stats = measure(MEASURE_ENQUEUE, &job, &samples, STATUS_OK, "enqueue");
+    Stats stats = measure(MODE_ENQUEUE, &job, &samples, STATUS_OK, "enqueue");
     check(stats.median < 1e-3, "enqueue, spin of 5 ms: host time [us]", "%.2f", 1e6 * stats.median, "far below 5000");
     samples_free(&samples);
-    stats = measure(MEASURE_COMPLETE, &job, &samples, STATUS_OK, "complete");
+    stats = measure(MODE_COMPLETE, &job, &samples, STATUS_OK, "complete");
     check(stats.median > 4.9e-3 && stats.median < 5.5e-3, "complete, spin of 5 ms: host time [us]", "%.2f", 1e6 * stats.median,
           "5000 and what launching and waiting take");
     check(samples.calls_per_sample == 1 && strcmp(samples.clock ? samples.clock : "", "steady clock") == 0,
           "    by the host's clock", "%.0f", (double)samples.calls_per_sample, "1 call a sample");
     samples_free(&samples);
     job.waits = true;
-    stats = measure(MEASURE_ENQUEUE, &job, &samples, STATUS_OK, "enqueue, waiting");
+    stats = measure(MODE_ENQUEUE, &job, &samples, STATUS_OK, "enqueue, waiting");
     check(stats.median > 4.9e-3, "enqueue, the same but waiting [us]", "%.2f", 1e6 * stats.median, "5000 or more");
     samples_free(&samples);
 }
@@ -151,16 +151,16 @@ static void waiting_work_is_noticed(bool allocates, const char *name) {
     job.waits = !allocates;
     job.allocates = allocates;
     Samples samples;
-    for (int mode = MEASURE_COLD; mode <= MEASURE_HOT; mode++) {
-        const double begin = measure_now();
-        const Stats stats = measure((MeasureMode)mode, &job, &samples, STATUS_OK, name);
-        snprintf(what, sizeof what, "%s, %s [us]", mode == MEASURE_COLD ? "cold" : "hot", name);
+    for (int mode = MODE_COLD; mode <= MODE_HOT; mode++) {
+        const double begin = clock_seconds();
+        const Stats stats = measure((Mode)mode, &job, &samples, STATUS_OK, name);
+        snprintf(what, sizeof what, "%s, %s [us]", mode == MODE_COLD ? "cold" : "hot", name);
         check(stats.median >= 0.98e-3 && stats.median < 3e-3 && samples.clock && strstr(samples.clock, "not queued"), what, "%.2f",
               1e6 * stats.median, "1000 to 3000, not queued ahead");
-        check(measure_now() - begin < 1.5, "    and it took [s]", "%.2f", measure_now() - begin, "below 1.5");
+        check(clock_seconds() - begin < 1.5, "    and it took [s]", "%.2f", clock_seconds() - begin, "below 1.5");
         samples_free(&samples);
     }
-    (void)measure(MEASURE_GRAPH, &job, &samples, STATUS_OK, name);
+    (void)measure(MODE_GRAPH, &job, &samples, STATUS_OK, name);
     snprintf(what, sizeof what, "graph, %s: samples", name);
     check(samples.count == 0 && samples.why_none[0] != '\0', what, "%.0f", (double)samples.count, samples.why_none);
     samples_free(&samples);
@@ -174,7 +174,7 @@ static void memory_of_a_pool_is_queued() {
         job.keeps = true;
         job.waits = waits == 1;
         Samples samples;
-        const Stats stats = measure(MEASURE_COLD, &job, &samples, STATUS_OK, "memory of a pool");
+        const Stats stats = measure(MODE_COLD, &job, &samples, STATUS_OK, "memory of a pool");
         const bool queued = samples.clock && strcmp(samples.clock, "cuda events") == 0;
         check(stats.median >= 0.98e-3 && queued == !job.waits && !job.kept,
               waits ? "cold, cudaMallocAsync, then waits [us]" : "cold, cudaMallocAsync [us]", "%.2f", 1e6 * stats.median,
@@ -189,7 +189,7 @@ static void a_slow_host_waits_for_nothing() {
     Job job = {};
     job.spin_ns = 1000000;
     job.host_ns = 150000000;
-    const Stats stats = measure(MEASURE_COLD, &job, &samples, STATUS_OK, "150 ms of the host");
+    const Stats stats = measure(MODE_COLD, &job, &samples, STATUS_OK, "150 ms of the host");
     check(stats.median >= 0.98e-3 && stats.median < 1.5e-3 && samples.clock && strcmp(samples.clock, "cuda events") == 0,
           "cold, 150 ms of the host before a spin of 1 ms [us]", "%.2f", 1e6 * stats.median, "1000, queued ahead");
     samples_free(&samples);
@@ -199,27 +199,27 @@ static void odd_work() {
     Samples samples;
     Job job = {};
     job.launches = 3000; /* more than the queue of launches holds */
-    Stats stats = measure(MEASURE_COLD, &job, &samples, STATUS_OK, "3000 launches");
+    Stats stats = measure(MODE_COLD, &job, &samples, STATUS_OK, "3000 launches");
     check(samples.count >= 5, "cold, 3000 launches per call [us]", "%.1f", 1e6 * stats.median, samples.clock ? samples.clock : "");
     samples_free(&samples);
 
     job = Job{};
     job.silent = true;
-    (void)measure(MEASURE_GRAPH, &job, &samples, STATUS_OK, "nothing enqueued");
+    (void)measure(MODE_GRAPH, &job, &samples, STATUS_OK, "nothing enqueued");
     check(samples.count == 0 && samples.why_none[0] != '\0', "graph, nothing enqueued: samples", "%.0f", (double)samples.count,
           samples.why_none);
     samples_free(&samples);
 
-    for (int mode = MEASURE_COLD; mode < MEASURE_MODE_COUNT; mode++) {
+    for (int mode = MODE_COLD; mode < MEASURE_MODE_COUNT; mode++) {
         job = Job{};
         job.fails_at = 4;
-        if (mode == MEASURE_GRAPH) continue; /* captured once, so its fourth call never comes */
-        (void)measure((MeasureMode)mode, &job, &samples, STATUS_CHECK, "failing work");
+        if (mode == MODE_GRAPH) continue; /* captured once, so its fourth call never comes */
+        (void)measure((Mode)mode, &job, &samples, STATUS_CHECK, "failing work");
         check(samples.count == 0, "work that fails in its 4th call: samples", "%.0f", (double)samples.count, "0");
         samples_free(&samples);
     }
     job = Job{};
-    stats = measure(MEASURE_HOT, &job, &samples, STATUS_OK, "after failures");
+    stats = measure(MODE_HOT, &job, &samples, STATUS_OK, "after failures");
     check(samples.count >= 5, "and the stream works afterwards: hot, empty spin [us]", "%.2f", 1e6 * stats.median,
           "5 samples or more");
     samples_free(&samples);
@@ -228,18 +228,18 @@ static void odd_work() {
 static void blocking_kernel() {
     GpuQueue queue;
     check_status(gpu_queue_open(&queue, stream, false), STATUS_OK, "gpu_queue_open");
-    double begin = measure_now();
+    double begin = clock_seconds();
     check_status(gpu_queue_hold(&queue, 0.2), STATUS_OK, "hold, never released");
     (void)cudaStreamSynchronize(stream);
-    double took = measure_now() - begin;
+    double took = clock_seconds() - begin;
     check(gpu_queue_timed_out(&queue) && took > 0.19 && took < 0.4, "    its time-out of 0.2 s came after [s]", "%.3f", took,
           "0.19 to 0.4");
-    begin = measure_now();
+    begin = clock_seconds();
     check_status(gpu_queue_hold(&queue, 5), STATUS_OK, "hold, released");
     check(cudaStreamQuery(stream) == cudaErrorNotReady, "    the stream is held", "%.0f", 1, "");
     gpu_queue_release(&queue);
     (void)cudaStreamSynchronize(stream);
-    took = measure_now() - begin;
+    took = clock_seconds() - begin;
     check(!gpu_queue_timed_out(&queue) && took < 1, "    and let go after [s]", "%.6f", took, "at once");
     gpu_queue_close(&queue);
 }
@@ -248,7 +248,7 @@ static void sm_clock() {
     Job job = {};
     job.cycles = 2000000;
     Samples samples;
-    (void)measure(MEASURE_COLD, &job, &samples, STATUS_OK, "SM clock");
+    (void)measure(MODE_COLD, &job, &samples, STATUS_OK, "SM clock");
     double worst = 0;
     size_t told = 0;
     for (size_t i = 0; i < samples.count; i++) {
@@ -274,21 +274,20 @@ static void cold_is_colder_than_hot() {
     }
     job.words = static_cast<const uint4 *>(words);
     double median[3];
-    for (int mode = MEASURE_COLD; mode <= MEASURE_GRAPH; mode++) {
+    for (int mode = MODE_COLD; mode <= MODE_GRAPH; mode++) {
         Samples samples;
-        median[mode] = measure((MeasureMode)mode, &job, &samples, STATUS_OK, "L2").median;
+        median[mode] = measure((Mode)mode, &job, &samples, STATUS_OK, "L2").median;
         samples_free(&samples);
     }
     printf("      reading 16 MiB: cold %.2f, hot %.2f, graph %.2f us\n", 1e6 * median[0], 1e6 * median[1], 1e6 * median[2]);
-    check(median[MEASURE_COLD] > 1.1 * median[MEASURE_HOT], "cold over hot, 16 MiB read", "%.2f", median[0] / median[1],
-          "above 1.1");
+    check(median[MODE_COLD] > 1.1 * median[MODE_HOT], "cold over hot, 16 MiB read", "%.2f", median[0] / median[1], "above 1.1");
     (void)cudaFree(words);
 }
 
 static void print_ceilings() {
     Ceiling ceilings[CEILINGS_MAX];
     int count = 0;
-    const double begin = measure_now();
+    const double begin = clock_seconds();
     check_status(ceilings_cuda(stream, 0, ceilings, &count), STATUS_OK, "ceilings_cuda");
     check(count == 6, "    ceilings", "%.0f", count, "6");
     for (int i = 0; i < count; i++) {
@@ -297,7 +296,7 @@ static void print_ceilings() {
         check(c->value > 0 && c->low <= c->value && c->value <= c->high, "    value within its quartiles", "%.4g", c->value,
               c->unit);
     }
-    printf("      took %.2f s\n", measure_now() - begin);
+    printf("      took %.2f s\n", clock_seconds() - begin);
 }
 
 /* Two measurements of a limit agree, in every mode. */
@@ -308,16 +307,15 @@ static void limits_are_steady() {
     for (size_t i = 0; i < sizeof MOVES / sizeof *MOVES; i++) {
         Limit first[MEASURE_MODE_COUNT], second[MEASURE_MODE_COUNT];
         const LimitTask task = {MOVES[i].read, MOVES[i].written, (1u << MEASURE_MODE_COUNT) - 1, false};
-        const double begin = measure_now();
+        const double begin = clock_seconds();
         check_status(limit_cuda(stream, &task, first), STATUS_OK, "limit_cuda");
-        const double took = measure_now() - begin;
+        const double took = clock_seconds() - begin;
         check_status(limit_cuda(stream, &task, second), STATUS_OK, "limit_cuda again");
         printf("      read %.0f, write %.0f bytes: took %.0f ms\n", MOVES[i].read, MOVES[i].written, 1e3 * took);
         for (int m = 0; m < MEASURE_MODE_COUNT; m++) {
             const double a = first[m].seconds, b = second[m].seconds;
-            printf("        %-9s %10.3f us, again %10.3f us  %s\n", measure_mode_name((MeasureMode)m), 1e6 * a, 1e6 * b,
-                   first[m].kernel);
-            if (m == MEASURE_ENQUEUE) continue; /* the host's time, which no bytes limit */
+            printf("        %-9s %10.3f us, again %10.3f us  %s\n", mode_name((Mode)m), 1e6 * a, 1e6 * b, first[m].kernel);
+            if (m == MODE_ENQUEUE) continue; /* the host's time, which no bytes limit */
             check(a > 0 && !limit_is_beaten(a, b, true, 1) && !limit_is_beaten(b, a, true, 1), "    limit, ratio of two", "%.3f",
                   a / b, "within 5% or 1.4 us");
         }

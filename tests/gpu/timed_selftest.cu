@@ -44,16 +44,15 @@ static Status count_taken(void *context, const SamplePlace *place) {
 }
 
 static void samples_are_announced_and_shown() {
-    for (int mode = MEASURE_COLD; mode < MEASURE_MODE_COUNT; mode++) {
+    for (int mode = MODE_COLD; mode < MEASURE_MODE_COUNT; mode++) {
         Turns turns = {};
         const MeasuredWork measured = {.run = work_in_turn, .context = &turns, .before = take_turn, .taken = count_taken};
         Samples samples;
-        check_status(measure_gpu((MeasureMode)mode, &measured, stream, &LIMITS, &samples), STATUS_OK,
-                     measure_mode_name((MeasureMode)mode));
+        check_status(measure_gpu((Mode)mode, &measured, stream, &LIMITS, &samples), STATUS_OK, mode_name((Mode)mode));
         check(turns.taken == (int)samples.count && turns.lasts == 1, "    samples shown, the last as such", "%.0f", turns.taken,
               "all");
         check(turns.before > turns.taken, "    and announced, as pilots are", "%.0f", turns.before, "more");
-        if (mode == MEASURE_GRAPH)
+        if (mode == MODE_GRAPH)
             check(turns.calls_in_slot[0] == 1 && turns.calls_in_slot[1] == 1, "    one graph captured for each slot", "%.0f",
                   turns.calls_in_slot[0] + turns.calls_in_slot[1], "2");
         samples_free(&samples);
@@ -70,10 +69,10 @@ static Status fails_silently(void *context) {
 static void a_swallowed_launch_error_is_found() {
     unsigned long long nothing = 0;
     const MeasuredWork measured = {fails_silently, &nothing};
-    for (int mode = MEASURE_COLD; mode < MEASURE_MODE_COUNT; mode++) {
+    for (int mode = MODE_COLD; mode < MEASURE_MODE_COUNT; mode++) {
         Samples samples;
-        if (mode == MEASURE_GRAPH) continue; /* nothing is captured */
-        check_status(measure_gpu((MeasureMode)mode, &measured, stream, &LIMITS, &samples), STATUS_DEVICE,
+        if (mode == MODE_GRAPH) continue; /* nothing is captured */
+        check_status(measure_gpu((Mode)mode, &measured, stream, &LIMITS, &samples), STATUS_DEVICE,
                      "a launch that fails without run() saying so");
         samples_free(&samples);
     }
@@ -130,11 +129,11 @@ static void a_call_that_waits_is_let_go() {
     (void)cudaMemset(output.data, POISON_BYTE, array_bytes(&output));
     (void)cudaDeviceSynchronize();
     Writer writer = {static_cast<unsigned char *>(output.data), stream};
-    const double begin = measure_now();
+    const double begin = clock_seconds();
     check_status(wrong_stream_gpu(write_and_wait, &writer, stream, &output, 1, POISON_BYTE, &stray), STATUS_OK,
                  "a call that waits");
     check(!stray, "    writes on the given stream", "%.0f", stray, "0");
-    check(measure_now() - begin < 1, "    and was let go after [s]", "%.2f", measure_now() - begin, "below 1");
+    check(clock_seconds() - begin < 1, "    and was let go after [s]", "%.2f", clock_seconds() - begin, "below 1");
     (void)cudaFree(output.data);
 }
 

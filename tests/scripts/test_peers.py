@@ -1,6 +1,7 @@
 """The peers and their worker: drives peer_worker.py over pipes with arrays in shared memory, as the program does, and compares with
 plain NumPy. Numba's CUDA kernels run in Numba's own simulator. What a machine lacks is checked to be a skip that says so."""
 
+import ctypes
 import hashlib
 import importlib.util
 import json
@@ -380,7 +381,10 @@ def test_what_a_call_raises_comes_back():
 
 def test_the_modes_are_those_of_the_program():
     _, engine = load_engine()
-    assert list(engine.modes) == ["cold", "hot", "graph", "enqueue", "complete"]
+    known = ["cold", "hot", "graph", "enqueue", "complete"]
+    numbers = [ctypes.c_int(-1) for _ in known]
+    assert all(engine.c.mode_parse(mode.encode(), ctypes.byref(n)) for mode, n in zip(known, numbers, strict=True))
+    assert [n.value for n in numbers] == [0, 1, 2, 3, 4]
 
 
 def captured(seen, drift=0.0):

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { COLD = 1u << MEASURE_COLD, HOT = 1u << MEASURE_HOT, GRAPH = 1u << MEASURE_GRAPH };
+enum { COLD = 1u << MODE_COLD, HOT = 1u << MODE_HOT, GRAPH = 1u << MODE_GRAPH };
 
 static void on_a_gpu_five_percent_are_too_much(void **state) {
     (void)state;
@@ -45,7 +45,7 @@ static Limit hot_of(double read, double written) {
     Limit out[MEASURE_MODE_COUNT];
     const LimitTask task = {.read = read, .written = written, .modes = HOT};
     assert_int_equal(limit_cpu(&task, out), STATUS_OK);
-    return out[MEASURE_HOT];
+    return out[MODE_HOT];
 }
 
 static void each_mode_that_there_is(void **state) {
@@ -53,9 +53,9 @@ static void each_mode_that_there_is(void **state) {
     Limit out[MEASURE_MODE_COUNT];
     const LimitTask task = {.read = 8000, .written = 8000, .modes = COLD | HOT | GRAPH};
     assert_int_equal(limit_cpu(&task, out), STATUS_OK);
-    assert_true(out[MEASURE_COLD].seconds > 0 && out[MEASURE_HOT].seconds > 0);
-    assert_non_null(strstr(out[MEASURE_COLD].kernel, "thread"));
-    for (int m = MEASURE_GRAPH; m < MEASURE_MODE_COUNT; m++) assert_true(isnan(out[m].seconds));
+    assert_true(out[MODE_COLD].seconds > 0 && out[MODE_HOT].seconds > 0);
+    assert_non_null(strstr(out[MODE_COLD].kernel, "thread"));
+    for (int m = MODE_GRAPH; m < MEASURE_MODE_COUNT; m++) assert_true(isnan(out[m].seconds));
 }
 
 /* Reads alone and writes alone are moved, none of them by nothing; factors of a thousand leave no doubt on any machine. */
@@ -80,8 +80,8 @@ static void a_confirmation_may_only_be_shorter(void **state) {
     Limit out[MEASURE_MODE_COUNT];
     const LimitTask task = {.read = 1 << 20, .written = 1 << 20, .modes = HOT, .confirm = true};
     assert_int_equal(limit_cpu(&task, out), STATUS_OK);
-    assert_true(out[MEASURE_HOT].seconds > 0);
-    assert_true(out[MEASURE_HOT].seconds < hot_of(100 << 20, 100 << 20).seconds);
+    assert_true(out[MODE_HOT].seconds > 0);
+    assert_true(out[MODE_HOT].seconds < hot_of(100 << 20, 100 << 20).seconds);
 }
 
 int main(void) {

@@ -68,7 +68,7 @@ typedef struct Loop {
 static const Loop LOOPS[] = {{"fill", fill, 0, 4}, {"twice", twice, 4, 4}, {"axpy", axpy, 8, 4}, {"all_bits", all_bits, 4, 0}};
 
 /* As a row is judged: the limit is measured again before it fails, and the shortest counts. */
-static void expect_honest(const Loop *loop, const Job *job, MeasureMode mode) {
+static void expect_honest(const Loop *loop, const Job *job, Mode mode) {
     Samples samples;
     const MeasuredWork work = {.run = loop->run, .context = (void *)(uintptr_t)job};
     assert_int_equal(measure_cpu(mode, &work, &FEW, &samples), STATUS_OK);
@@ -86,11 +86,11 @@ static void expect_honest(const Loop *loop, const Job *job, MeasureMode mode) {
         limit = fmin(limit, out[mode].seconds);
         if (!limit_is_beaten(median, limit, false, calls)) return;
     }
-    fail_msg("%s of %zu numbers, shifted by %zu, %s: %.3g ns, limit %.3g ns", loop->name, job->n, job->shift,
-             measure_mode_name(mode), median * 1e9, limit * 1e9);
+    fail_msg("%s of %zu numbers, shifted by %zu, %s: %.3g ns, limit %.3g ns", loop->name, job->n, job->shift, mode_name(mode),
+             median * 1e9, limit * 1e9);
 }
 
-static void expect_all_honest(MeasureMode mode, int shifts) {
+static void expect_all_honest(Mode mode, int shifts) {
     for (size_t l = 0; l < sizeof LOOPS / sizeof *LOOPS; l++)
         for (size_t c = 0; c < sizeof COUNTS / sizeof *COUNTS; c++)
             for (int s = 0; s < shifts; s++) expect_honest(&LOOPS[l], &(Job){COUNTS[c], SHIFT[s]}, mode);
@@ -99,13 +99,13 @@ static void expect_all_honest(MeasureMode mode, int shifts) {
 static void hot_loops_are_honest(void **state) {
     (void)state;
     if (strcmp(PROGRAM.build_type, "Release") != 0) skip(); /* others take no times */
-    expect_all_honest(MEASURE_HOT, SHIFTS);
+    expect_all_honest(MODE_HOT, SHIFTS);
 }
 
 static void cold_loops_are_honest(void **state) {
     (void)state;
     if (strcmp(PROGRAM.build_type, "Release") != 0) skip();
-    expect_all_honest(MEASURE_COLD, 1);
+    expect_all_honest(MODE_COLD, 1);
 }
 
 int main(void) {

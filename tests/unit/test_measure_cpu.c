@@ -19,7 +19,7 @@ static Status work(void *context) {
     Job *job = context;
     job->calls++;
     if (job->calls == job->fails_at) return status_fail(STATUS_CHECK, "call %zu went wrong", job->calls);
-    for (const double begin = measure_now(); measure_now() - begin < job->busy_seconds;) continue;
+    for (const double begin = clock_seconds(); clock_seconds() - begin < job->busy_seconds;) continue;
     return STATUS_OK;
 }
 
@@ -28,7 +28,7 @@ static const MeasureLimits HURRIED = {.min_samples = 2, .max_samples = 1000, .se
 
 static void counts_obey_the_limits(void **state) {
     (void)state;
-    static const MeasureMode modes[] = {MEASURE_COLD, MEASURE_HOT};
+    static const Mode modes[] = {MODE_COLD, MODE_HOT};
     for (size_t m = 0; m < 2; m++) {
         Job job = {.busy_seconds = 1e-4};
         const MeasuredWork measured = {.run = work, .context = &job};
@@ -54,7 +54,7 @@ static void a_long_pilot_is_a_sample(void **state) {
     const MeasuredWork measured = {.run = work, .context = &job};
     const MeasureLimits limits = {.min_samples = 3, .max_samples = 100, .seconds = 0.2};
     Samples samples;
-    assert_int_equal(measure_cpu(MEASURE_HOT, &measured, &limits, &samples), STATUS_OK);
+    assert_int_equal(measure_cpu(MODE_HOT, &measured, &limits, &samples), STATUS_OK);
     assert_int_equal(samples.count, 3);
     assert_int_equal(job.calls, 3);
     assert_int_equal(samples.calls_per_sample, 1);
@@ -66,11 +66,11 @@ static void short_work_is_repeated_within_a_hot_sample(void **state) {
     Job job = {0};
     const MeasuredWork measured = {.run = work, .context = &job};
     Samples samples;
-    assert_int_equal(measure_cpu(MEASURE_HOT, &measured, &ENOUGH, &samples), STATUS_OK);
+    assert_int_equal(measure_cpu(MODE_HOT, &measured, &ENOUGH, &samples), STATUS_OK);
     assert_true(samples.calls_per_sample > 1);
     assert_true(job.calls > 4 * samples.calls_per_sample); /* the samples and their pilots */
     samples_free(&samples);
-    assert_int_equal(measure_cpu(MEASURE_COLD, &measured, &HURRIED, &samples), STATUS_OK);
+    assert_int_equal(measure_cpu(MODE_COLD, &measured, &HURRIED, &samples), STATUS_OK);
     assert_int_equal(samples.calls_per_sample, 1); /* a second call would not be cold */
     samples_free(&samples);
 }
@@ -80,13 +80,13 @@ static Status slowly_put_away(void *context) {
     Job *job = context;
     job->put_away++;
     if (job->put_away != job->calls) return status_fail(STATUS_CHECK, "call %zu left something", job->calls);
-    for (const double begin = measure_now(); measure_now() - begin < 0.02;) continue;
+    for (const double begin = clock_seconds(); clock_seconds() - begin < 0.02;) continue;
     return STATUS_OK;
 }
 
 static void what_a_call_leaves_is_put_away_after_each(void **state) {
     (void)state;
-    static const MeasureMode modes[] = {MEASURE_COLD, MEASURE_HOT};
+    static const Mode modes[] = {MODE_COLD, MODE_HOT};
     for (size_t m = 0; m < 2; m++) {
         Job job = {0};
         const MeasuredWork measured = {.run = work, .context = &job, .after = slowly_put_away};
@@ -134,7 +134,7 @@ static Status taken(void *context, const SamplePlace *place) {
 
 static void samples_are_announced_and_shown(void **state) {
     (void)state;
-    static const MeasureMode modes[] = {MEASURE_COLD, MEASURE_HOT};
+    static const Mode modes[] = {MODE_COLD, MODE_HOT};
     static const double seconds[] = {1e-4, 0.11}; /* the longer is its own pilot */
     for (size_t k = 0; k < 4; k++) {
         Places places = {.job = {.busy_seconds = seconds[k / 2]}};
@@ -146,9 +146,9 @@ static void samples_are_announced_and_shown(void **state) {
         assert_int_equal(places.samples, 3);
         assert_int_equal(places.lasts, 1);
         assert_true(places.place.last);
-        assert_string_equal(places.place.mode, measure_mode_name(modes[k % 2]));
-        assert_int_equal(places.place.back_to_back, modes[k % 2] == MEASURE_HOT);
-        assert_int_equal(places.place.warm, modes[k % 2] == MEASURE_HOT);
+        assert_string_equal(places.place.mode, mode_name(modes[k % 2]));
+        assert_int_equal(places.place.back_to_back, modes[k % 2] == MODE_HOT);
+        assert_int_equal(places.place.warm, modes[k % 2] == MODE_HOT);
         samples_free(&samples);
     }
 }
@@ -163,7 +163,7 @@ static void a_refused_sample_ends_the_mode(void **state) {
     Job job = {.busy_seconds = 1e-4};
     const MeasuredWork measured = {.run = work, .context = &job, .taken = refuse};
     Samples samples;
-    assert_int_equal(measure_cpu(MEASURE_COLD, &measured, &HURRIED, &samples), STATUS_CHECK);
+    assert_int_equal(measure_cpu(MODE_COLD, &measured, &HURRIED, &samples), STATUS_CHECK);
     assert_int_equal(samples.count, 0);
     assert_non_null(strstr(status_message(), "sample 1"));
     samples_free(&samples);
@@ -173,7 +173,7 @@ static void modes_that_a_cpu_lacks_say_why(void **state) {
     (void)state;
     Job job = {0};
     const MeasuredWork measured = {.run = work, .context = &job};
-    static const MeasureMode modes[] = {MEASURE_GRAPH, MEASURE_ENQUEUE, MEASURE_COMPLETE};
+    static const Mode modes[] = {MODE_GRAPH, MODE_ENQUEUE, MODE_COMPLETE};
     for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
         Samples samples;
         assert_int_equal(measure_cpu(modes[m], &measured, &ENOUGH, &samples), STATUS_OK);
@@ -197,7 +197,7 @@ static int threads_of_this_process(void) {
 /* A thread that has been joined may be listed for a moment longer. */
 static Status work_alone(void *context) {
     int *most = context;
-    for (const double begin = measure_now(); measure_now() - begin < 0.5 && threads_of_this_process() > 1;) continue;
+    for (const double begin = clock_seconds(); clock_seconds() - begin < 0.5 && threads_of_this_process() > 1;) continue;
     const int threads = threads_of_this_process();
     if (threads > *most) *most = threads;
     return STATUS_OK;
@@ -208,7 +208,7 @@ static void emptying_caches_leaves_no_threads_behind(void **state) {
     int most = 0;
     const MeasuredWork measured = {.run = work_alone, .context = &most};
     Samples samples;
-    assert_int_equal(measure_cpu(MEASURE_COLD, &measured, &HURRIED, &samples), STATUS_OK);
+    assert_int_equal(measure_cpu(MODE_COLD, &measured, &HURRIED, &samples), STATUS_OK);
     samples_free(&samples);
     assert_int_equal(most, 1);
 }
@@ -219,7 +219,7 @@ static void failing_work_propagates_its_status(void **state) {
         Job job = {.fails_at = fails_at, .busy_seconds = 1e-4};
         const MeasuredWork measured = {.run = work, .context = &job};
         Samples samples;
-        assert_int_equal(measure_cpu(MEASURE_HOT, &measured, &ENOUGH, &samples), STATUS_CHECK);
+        assert_int_equal(measure_cpu(MODE_HOT, &measured, &ENOUGH, &samples), STATUS_CHECK);
         assert_int_equal(samples.count, 0);
         assert_null(samples.seconds);
         assert_non_null(strstr(status_message(), "went wrong"));

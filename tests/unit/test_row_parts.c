@@ -115,7 +115,7 @@ static void bad_replies_are_nothing(void **state) {
         (void)reply_counts(reply, &counts);
         assert_true(isnan(counts.launches));
         limits_read(json_object_get(reply, "limit"), limits);
-        assert_true(isnan(limits[MEASURE_COLD].seconds));
+        assert_true(isnan(limits[MODE_COLD].seconds));
         assert_int_equal(reply_run(reply).launch.count, 0);
         assert_int_equal(reply_check(reply).mode, MODE_COUNT);
         assert_true(isnan(reply_prepare(reply).seconds));
