@@ -86,10 +86,10 @@ static void doctor_counts(bool has_gpu) {
         return;
     }
     Child *child = NULL;
-    json_t *reply = NULL, *command = json_pack("{s:s, s:s, s:i}", KEY_DO, DO_COUNTING, KEY_KIND, "cuda", KEY_DEVICE, 0);
-    const char *const argv[] = {"/proc/self/exe", "worker", NULL};
-    Status status = child_start(&(ChildOptions){.argv = argv}, &child);
-    if (status == STATUS_OK) status = child_ask(child, command, 120, &reply);
+    json_t *reply = NULL;
+    Status status = child_start(&(ChildOptions){0}, &child);
+    if (status == STATUS_OK)
+        status = child_ask(child, json_pack("{s:s, s:s, s:i}", KEY_DO, DO_COUNTING, KEY_KIND, "cuda", KEY_DEVICE, 0), 120, &reply);
     const char *library, *no_launches, *no_bytes;
     reply_counting(reply, &library, &no_launches, &no_bytes);
     if (status != STATUS_OK) {
@@ -98,7 +98,6 @@ static void doctor_counts(bool has_gpu) {
         tell_counting("launches", no_launches, library ? library : "CUPTI");
         tell_counting("device memory", no_bytes, "hardware counters are readable");
     }
-    json_decref(command);
     json_decref(reply);
     child_stop(child);
 }

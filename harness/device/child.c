@@ -43,9 +43,10 @@ static size_t bytes_of(const int *files, int count) {
 }
 
 Status child_start(const ChildOptions *options, Child **out) {
+    static const char *const OWN[] = {"/proc/self/exe", "worker", NULL};
     Child *child = calloc(1, sizeof *child);
     if (!child) return status_fail(STATUS_MEMORY, "no memory for a worker");
-    const Status status = spawn(options->argv, &child->process);
+    const Status status = spawn(options->argv ? options->argv : OWN, &child->process);
     if (status != STATUS_OK) {
         free(child);
         return status;
@@ -211,7 +212,7 @@ static Status worker_says(const json_t *reply) {
     return status_fail(code, "%s", *error ? error : "failed without a message");
 }
 
-Status child_ask(Child *child, const json_t *command, double timeout_seconds, json_t **reply) {
+static Status ask(Child *child, const json_t *command, double timeout_seconds, json_t **reply) {
     *reply = NULL;
     if (child->process.pid <= 0) return status_fail(STATUS_INTERNAL, "the worker has ended");
     TRY(memory_check()); /* a command that lacks a part asks for something else */
@@ -228,6 +229,12 @@ Status child_ask(Child *child, const json_t *command, double timeout_seconds, js
         json_decref(*reply);
         *reply = NULL;
     }
+    return status;
+}
+
+Status child_ask(Child *child, json_t *command, double timeout_seconds, json_t **reply) {
+    const Status status = ask(child, command, timeout_seconds, reply);
+    json_decref(command);
     return status;
 }
 
@@ -267,9 +274,8 @@ static Status wait_for_end(Child *child, double deadline, double timeout) {
 Status child_end(Child *child, double timeout_seconds) {
     if (!child || child->process.pid <= 0) return STATUS_OK;
     const double deadline = clock_seconds() + timeout_seconds;
-    json_t *command = json_pack("{s:s}", KEY_DO, DO_CLOSE), *reply = NULL;
-    Status status = child_ask(child, command, timeout_seconds, &reply);
-    json_decref(command);
+    json_t *reply;
+    Status status = child_ask(child, json_pack("{s:s}", KEY_DO, DO_CLOSE), timeout_seconds, &reply);
     json_decref(reply);
     if (status == STATUS_OK) status = wait_for_end(child, deadline, timeout_seconds);
     return status == STATUS_OK ? status : status_prefix(status, "at its end: ");

@@ -12,8 +12,10 @@
 typedef struct Child Child;
 
 typedef struct ChildOptions {
-    const char *const *argv; /* program and arguments, NULL-terminated; "--commands FD --replies FD --arrays FD" is added */
-    size_t memory_limit;     /* bytes beyond which it is killed (device/descendants.h), without the arrays it was handed; 0: none */
+    /* Program and arguments, NULL-terminated, to which "--commands FD --replies FD --arrays FD" is added; NULL: this program's own
+     * workers. */
+    const char *const *argv;
+    size_t memory_limit; /* bytes beyond which it is killed (device/descendants.h), without the arrays it was handed; 0: none */
 } ChildOptions;
 
 /* It gets no files but its pipes, the socket, and the log. */
@@ -21,10 +23,10 @@ Status child_start(const ChildOptions *options, Child **out);
 /* Hands it files, which the next command numbers from 0 in this order; they are those of a case, whose memory limit begins anew. At
  * most SHARED_MAX_FILES (device/shared.h). */
 void child_hand(Child *child, const int *files, int count);
-/* Sends a command and waits for its one reply (new reference). STATUS_CHECK, _DEVICE, ... as the worker says; STATUS_UNSUPPORTED
- * for a skip. STATUS_DEVICE "crashed: signal 11 (Segmentation fault)", "timed out after 60 s", "exceeded 8 GiB of memory", "ended
- * with exit code 3" otherwise, followed by the end of what it printed; the child is dead then. */
-Status child_ask(Child *child, const json_t *command, double timeout_seconds, json_t **reply);
+/* Sends a command, whose reference it takes, and waits for its one reply (new reference). STATUS_CHECK, _DEVICE, ... as the worker
+ * says; STATUS_UNSUPPORTED for a skip. STATUS_DEVICE "crashed: signal 11 (Segmentation fault)", "timed out after 60 s", "exceeded 8
+ * GiB of memory", "ended with exit code 3" otherwise, followed by the end of what it printed; the child is dead then. */
+Status child_ask(Child *child, json_t *command, double timeout_seconds, json_t **reply);
 /* Raises the memory limit, if there is one, by what the harness itself is about to take in the worker. */
 void child_allow(Child *child, size_t more_bytes);
 /* Has it started no other process that still runs? */

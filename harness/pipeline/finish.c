@@ -65,11 +65,6 @@ static double find_written(const Instance *instance, const VariantEntry *entry) 
 
 /* ---- Questions to the worker. */
 
-static Status start_measuring(LimitWorker *worker) {
-    const char *const argv[] = {"/proc/self/exe", "worker", NULL};
-    return worker->child ? STATUS_OK : child_start(&(ChildOptions){.argv = argv}, &worker->child);
-}
-
 static json_t *mode_names_of(unsigned modes) {
     json_t *names = json_array();
     for (int m = 0; m < MEASURE_MODE_COUNT; m++)
@@ -87,9 +82,11 @@ static bool measure(Limits *limits, Moved *moved, unsigned modes, bool confirm) 
     json_t *command = json_pack("{s:s, s:s, s:i, s:f, s:f, s:o, s:b}", KEY_DO, DO_LIMIT, KEY_KIND, KIND_NAMES[moved->kind],
                                 KEY_DEVICE, limits->device, KEY_BYTES_READ, moved->read, KEY_BYTES_WRITTEN, moved->written,
                                 KEY_MODES, mode_names_of(modes), KEY_CONFIRM, confirm);
-    Status status = start_measuring(worker);
-    if (status == STATUS_OK) status = child_ask(worker->child, command, TIMEOUT_SECONDS, &reply);
-    json_decref(command);
+    Status status = worker->child ? STATUS_OK : child_start(&(ChildOptions){0}, &worker->child);
+    if (status == STATUS_OK)
+        status = child_ask(worker->child, command, TIMEOUT_SECONDS, &reply);
+    else
+        json_decref(command);
     if (status != STATUS_OK)
         snprintf(worker->why_none, sizeof worker->why_none, "limits of the %s not measured: %s", KIND_NAMES[moved->kind],
                  status_message());
@@ -259,7 +256,6 @@ static bool count(const Session *session, Child *child, const char *what, double
     json_t *command = json_pack("{s:s, s:s}", KEY_DO, DO_COUNT, KEY_WHAT, what), *reply = NULL;
     const Status status = child_ask(child, command, timeout, &reply);
     char title[2 * CASE_TEXT_MAX + 2];
-    json_decref(command);
     if (status != STATUS_OK) {
         reasons->worst = status;
         because(reasons, status == STATUS_CHECK ? "" : what, status_message());

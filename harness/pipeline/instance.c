@@ -265,15 +265,13 @@ static Status ask_for_reference(const Op *op, const Case *problem, const Array *
         json_array_append_new(references, json_pack("{s:s, s:I, s:i, s:i}", KEY_NAME, out[i].name, KEY_COUNT,
                                                     (json_int_t)array_count(&out[i]), KEY_VALUE, value, KEY_TOLERANCE, tolerance));
     }
-    const char *const argv[] = {"/proc/self/exe", "worker", NULL};
     Child *child = NULL;
-    TRY(child_start(&(ChildOptions){.argv = argv}, &child));
+    TRY(child_start(&(ChildOptions){0}, &child));
     json_t *command = json_pack("{s:s, s:o, s:i, s:o, s:o}", KEY_DO, DO_REFERENCE, KEY_CASE, case_json(problem), KEY_BOUND, bound,
                                 KEY_INPUTS, inputs, KEY_REFERENCES, references),
            *reply = NULL;
     child_hand(child, handover.file, handover.count);
     const Status status = child_ask(child, command, reference_seconds, &reply);
-    json_decref(command);
     json_decref(reply);
     child_stop(child);
     return status;

@@ -210,8 +210,8 @@ static Status add_checked(const Session *s, const Checks *drawn, const Checks *s
 }
 
 /* The worker shows one sample after the other, and at last replies with the times. */
-static Status converse(Session *s, double timeout, const json_t *command, Checks *seen, bool *taken) {
-    json_t *go_on = json_pack("{s:s}", KEY_DO, DO_CONTINUE), *reply = NULL;
+static Status converse(Session *s, double timeout, json_t *command, Checks *seen, bool *taken) {
+    json_t *reply = NULL;
     instance_poison(s->instance);
     Status status = child_ask(s->worker->child, command, timeout, &reply);
     for (CheckReply check; status == STATUS_OK && !s->decided && (check = reply_check(reply)).asked;) {
@@ -219,11 +219,11 @@ static Status converse(Session *s, double timeout, const json_t *command, Checks
         json_decref(reply);
         reply = NULL;
         instance_poison(s->instance);
-        if (status == STATUS_OK && !s->decided) status = child_ask(s->worker->child, go_on, timeout, &reply);
+        if (status == STATUS_OK && !s->decided)
+            status = child_ask(s->worker->child, json_pack("{s:s}", KEY_DO, DO_CONTINUE), timeout, &reply);
     }
     *taken = status == STATUS_OK && !s->decided && reply_timing(reply, s->row->timing);
     json_decref(reply);
-    json_decref(go_on);
     return status;
 }
 
@@ -238,6 +238,5 @@ Status timed_take(Session *s, double timeout_seconds, bool *taken) {
         timing_free(s->row->timing);
         *taken = false;
     }
-    json_decref(command);
     return status;
 }

@@ -21,11 +21,9 @@
 /* One question to a fresh worker about a device rather than a variant. */
 static Status ask_about_device(const Run *run, const char *what, const char *kind, json_t **reply) {
     Child *child = NULL;
-    const char *const argv[] = {"/proc/self/exe", "worker", NULL};
-    TRY(child_start(&(ChildOptions){.argv = argv}, &child));
+    TRY(child_start(&(ChildOptions){0}, &child));
     json_t *command = json_pack("{s:s, s:s, s:i}", KEY_DO, what, KEY_KIND, kind, KEY_DEVICE, run->options->device);
     const Status status = child_ask(child, command, 300, reply);
-    json_decref(command);
     child_stop(child);
     return status;
 }

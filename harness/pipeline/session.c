@@ -74,7 +74,6 @@ static Status ask(const VariantChoice *choice, const Case *problem, double timeo
                                 params_json(&choice->tunables), KEY_CASE, case_json(problem)),
            *reply = NULL;
     Status status = child_ask(kept[k].child, command, timeout_seconds, &reply);
-    json_decref(command);
     json_decref(reply);
     if (status != STATUS_OK && status != STATUS_UNSUPPORTED) {
         stop_kept(k);
@@ -161,11 +160,8 @@ static const char *const *worker_of(const Session *session) {
 
 /* Asks for a command without arguments; its reply takes the place of the one before. */
 static Status ask_next(Child *child, const char *what, double timeout_seconds, json_t **reply) {
-    json_t *command = json_pack("{s:s}", KEY_DO, what);
     json_decref(*reply);
-    const Status status = child_ask(child, command, timeout_seconds, reply);
-    json_decref(command);
-    return status;
+    return child_ask(child, json_pack("{s:s}", KEY_DO, what), timeout_seconds, reply);
 }
 
 Status session_start(const Session *session, double timeout_seconds, Child **child) {
@@ -199,7 +195,6 @@ Status session_open(const Session *session, Child *child, double timeout_seconds
                   instance->op->sized_by_data, KEY_INPUTS, inputs, KEY_FURTHER_INPUTS, further, KEY_OUTPUTS, outputs);
     child_hand(child, handover.file, handover.count);
     Status status = child_ask(child, command, STARTUP_SECONDS + timeout_seconds, &reply);
-    json_decref(command);
     const bool library = session->choice->entry->backend == BACKEND_PEER;
     if (status == STATUS_OK && library) status = ask_next(child, DO_SUPPORTS, timeout_seconds, &reply);
     if (status == STATUS_OK && library) status = ask_next(child, DO_IMPORT, STARTUP_SECONDS + timeout_seconds, &reply);
@@ -236,7 +231,6 @@ Status session_run(const Session *session, DataSet set, Child *child, double tim
                json_pack("{s:s, s:i, s:i}", KEY_DO, DO_RUN, KEY_SET, (int)set, KEY_POISON, POISONS[session->instance->poison]),
            *reply = NULL;
     Status status = child_ask(child, command, timeout_seconds, &reply);
-    json_decref(command);
     if (status == STATUS_OK) status = session_take_counts(session->instance, reply);
     if (status == STATUS_OK) *ran = reply_run(reply);
     json_decref(reply);

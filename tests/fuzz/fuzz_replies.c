@@ -90,7 +90,7 @@ void fuzz_replies(const uint8_t *bytes, size_t size) {
     Status status = STATUS_OK;
     for (int asked = 0; asked < 3 && status == STATUS_OK; asked++) {
         REQUIRE(child_pause(child)); /* which the next question undoes */
-        status = child_ask(child, command, SECONDS, &reply);
+        status = child_ask(child, json_incref(command), SECONDS, &reply);
         if (status == STATUS_OK)
             REQUIRE(json_is_object(reply) && json_is_true(json_object_get(reply, "ok")));
         else

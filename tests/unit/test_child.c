@@ -22,9 +22,7 @@ static Status ask(const char *script, double timeout, size_t memory, json_t **re
     const char *const argv[] = {"/bin/bash", "-c", script, "worker", NULL};
     Child *child = NULL;
     assert_int_equal(child_start(&(ChildOptions){.argv = argv, .memory_limit = memory}, &child), STATUS_OK);
-    json_t *command = json_pack("{s:s}", "do", "run");
-    const Status status = child_ask(child, command, timeout, reply);
-    json_decref(command);
+    const Status status = child_ask(child, json_pack("{s:s}", "do", "run"), timeout, reply);
     child_stop(child);
     return status;
 }
@@ -108,10 +106,9 @@ static Status end_of(const char *then, double timeout) {
     const char *const argv[] = {"/bin/bash", "-c", script, "worker", NULL};
     Child *child = NULL;
     assert_int_equal(child_start(&(ChildOptions){.argv = argv}, &child), STATUS_OK);
-    json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
-    assert_int_equal(child_ask(child, command, 60, &reply), STATUS_OK);
+    json_t *reply = NULL;
+    assert_int_equal(child_ask(child, json_pack("{s:s}", "do", "run"), 60, &reply), STATUS_OK);
     json_decref(reply);
-    json_decref(command);
     const Status status = child_end(child, timeout);
     child_stop(child);
     return status;
@@ -148,10 +145,9 @@ static void another_worker_is_not_taken_along(void **state) {
     Child *child = NULL;
     assert_int_equal(child_start(&(ChildOptions){.argv = argv}, &child), STATUS_OK);
     expect_end("sleep 1000 & exit 0", "left 1 process running");
-    json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
-    assert_int_equal(child_ask(child, command, 60, &reply), STATUS_OK);
+    json_t *reply = NULL;
+    assert_int_equal(child_ask(child, json_pack("{s:s}", "do", "run"), 60, &reply), STATUS_OK);
     json_decref(reply);
-    json_decref(command);
     child_stop(child);
 }
 
@@ -159,14 +155,13 @@ static void it_stands_still_while_paused(void **state) {
     (void)state;
     const char *const argv[] = {"/bin/bash", "-c", "while read -r line <&\"$2\"; do " SAY("{\"ok\": true}") "done", "worker", NULL};
     Child *child = NULL;
-    json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
+    json_t *reply = NULL;
     assert_int_equal(child_start(&(ChildOptions){.argv = argv}, &child), STATUS_OK);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(child_ask(child, command, 60, &reply), STATUS_OK);
+        assert_int_equal(child_ask(child, json_pack("{s:s}", "do", "run"), 60, &reply), STATUS_OK);
         json_decref(reply);
         assert_true(child_pause(child));
     }
-    json_decref(command);
     child_stop(child);
 }
 
@@ -195,10 +190,9 @@ static void no_such_program(void **state) {
     const char *const argv[] = {"/no/such/program", NULL};
     Child *child = NULL;
     assert_int_equal(child_start(&(ChildOptions){.argv = argv}, &child), STATUS_OK);
-    json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
-    assert_int_equal(child_ask(child, command, 60, &reply), STATUS_DEVICE);
+    json_t *reply = NULL;
+    assert_int_equal(child_ask(child, json_pack("{s:s}", "do", "run"), 60, &reply), STATUS_DEVICE);
     assert_non_null(strstr(status_message(), "/no/such/program: cannot be started"));
-    json_decref(command);
     child_stop(child);
 }
 

@@ -43,7 +43,7 @@ static void nothing_is_handed_on(void **state) {
     assert_int_equal(rowfile_append(file, row), STATUS_MEMORY);
     assert_non_null(strstr(status_message(), path));
     assert_int_equal(rowfile_replace(path, rows), STATUS_MEMORY);
-    assert_int_equal(child_ask(child, row, 1, &reply), STATUS_MEMORY);
+    assert_int_equal(child_ask(child, json_incref(row), 1, &reply), STATUS_MEMORY);
     assert_int_equal(size_of(path), before);
     child_stop(child);
     rowfile_close(file);
