@@ -26,19 +26,6 @@ static Status keep_text(Params *params, int index, const char *text) {
     return STATUS_OK;
 }
 
-static Status set_value(Params *params, int index, const char *text);
-
-Status params_init(const ParamSpec *specs, Params *out) {
-    *out = (Params){.specs = specs};
-    for (const ParamSpec *spec = specs; spec && spec->name; spec++) {
-        if (out->count == PARAMS_MAX) return status_fail(STATUS_INTERNAL, "more than %d parameters", PARAMS_MAX);
-        const int index = out->count++;
-        out->values[index].text = "";
-        if (spec->fallback) TRY(set_value(out, index, spec->fallback));
-    }
-    return STATUS_OK;
-}
-
 /* -1: there is none. */
 static int find(const Params *params, const char *name) {
     for (int i = 0; i < params->count; i++)
@@ -108,6 +95,17 @@ static Status set_value(Params *params, int index, const char *text) {
         return status_fail(STATUS_INVALID, "%s='%.80s': a text of up to %d characters without blanks is expected", spec->name, text,
                            PARAM_TEXT_MAX - 1);
     return keep_text(params, index, text);
+}
+
+Status params_init(const ParamSpec *specs, Params *out) {
+    *out = (Params){.specs = specs};
+    for (const ParamSpec *spec = specs; spec && spec->name; spec++) {
+        if (out->count == PARAMS_MAX) return status_fail(STATUS_INTERNAL, "more than %d parameters", PARAMS_MAX);
+        const int index = out->count++;
+        out->values[index].text = "";
+        if (spec->fallback) TRY(set_value(out, index, spec->fallback));
+    }
+    return STATUS_OK;
 }
 
 Status params_set(Params *params, const char *name, const char *text) {

@@ -145,10 +145,6 @@ Status buffer_upload(Buffer *buffer, const void *host) {
     return take_digest(buffer, buffer->array.data, buffer->bytes, &buffer->payload_digest);
 }
 
-Status buffer_download(const Buffer *buffer, void *host) {
-    return buffer->bytes ? buffer->device->copy_out(host, buffer->array.data, buffer->bytes) : STATUS_OK;
-}
-
 typedef struct Comparison {
     const unsigned char *a, *b;
     _Atomic size_t first; /* differing byte found so far; at first `bytes` */

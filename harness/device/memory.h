@@ -33,7 +33,6 @@ unsigned char buffer_poison_byte(void);
 Status buffer_upload(Buffer *buffer, const void *host);
 /* The same for some bytes at an offset, of a payload that was uploaded. */
 Status buffer_upload_part(Buffer *buffer, size_t at, const void *host, size_t bytes);
-Status buffer_download(const Buffer *buffer, void *host);
 /* STATUS_CHECK naming the array, the side and the first byte's distance if a guard changed. */
 Status buffer_check_guards(const Buffer *buffer);
 /* STATUS_CHECK naming the array and the first element if the payload differs from `host`, which it was uploaded from: bit by bit,

@@ -69,7 +69,38 @@ static Status enqueue_sample(GpuSession *session) {
     return gpu_queue_stamp(queue, GPU_STAMP_AFTER);
 }
 
-static Status capture(GpuSession *session, Samples *out);
+static Status no_graph(Samples *out, const char *step, const char *why) {
+    snprintf(out->why_none, sizeof out->why_none, "no CUDA graph: %s: %s", step, why);
+    return STATUS_OK;
+}
+
+/* Records one call into the slot's graph. What cannot be captured is no failure: why_none says what stood in the way. */
+static Status capture(GpuSession *session, Samples *out) {
+    const cudaStream_t stream = session->queue.stream;
+    cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return no_graph(out, "cudaStreamBeginCapture", cudaGetErrorString(error));
+    }
+    const Status ran = session->work->run(session->work->context);
+    cudaGraph_t graph = nullptr;
+    size_t nodes = 0;
+    error = cudaStreamEndCapture(stream, &graph);
+    if (error == cudaSuccess && ran == STATUS_OK) error = cudaGraphGetNodes(graph, nullptr, &nodes);
+    if (ran != STATUS_OK)
+        (void)no_graph(out, "during capture the call failed", status_message());
+    else if (error != cudaSuccess)
+        (void)no_graph(out, "capture", cudaGetErrorString(error));
+    else if (nodes == 0)
+        (void)no_graph(out, "capture", "the call enqueues nothing on its stream");
+    else if ((error = cudaGraphInstantiate(&session->graphs[session->slot], graph, 0)) != cudaSuccess)
+        (void)no_graph(out, "cudaGraphInstantiate", cudaGetErrorString(error));
+    if (error != cudaSuccess) session->graphs[session->slot] = nullptr;
+    if (graph) (void)cudaGraphDestroy(graph);
+    (void)cudaGetLastError(); /* a refused capture is not the device's fault */
+    TRY_CUDA(cudaStreamSynchronize(stream));
+    return STATUS_OK;
+}
 
 /* Inputs that moved need a graph of their own. */
 static Status follow_inputs(GpuSession *session, const Sample *sample) {
@@ -141,39 +172,6 @@ static Status pilot_events(const SamplingSource *source, GpuSession *session, Sa
     TRY(session->work->host_counts ? sampling_pilot(source, pilot) : pilot_queued(source, session, pilot));
     /* One call carries the events' own floor, so the first estimate asks for too few calls. */
     return session->mode == MODE_COLD ? STATUS_OK : sampling_grow(source, &session->calls, CALLS_MAX, pilot);
-}
-
-static Status no_graph(Samples *out, const char *step, const char *why) {
-    snprintf(out->why_none, sizeof out->why_none, "no CUDA graph: %s: %s", step, why);
-    return STATUS_OK;
-}
-
-/* Records one call into the slot's graph. What cannot be captured is no failure: why_none says what stood in the way. */
-static Status capture(GpuSession *session, Samples *out) {
-    const cudaStream_t stream = session->queue.stream;
-    cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-    if (error != cudaSuccess) {
-        (void)cudaGetLastError();
-        return no_graph(out, "cudaStreamBeginCapture", cudaGetErrorString(error));
-    }
-    const Status ran = session->work->run(session->work->context);
-    cudaGraph_t graph = nullptr;
-    size_t nodes = 0;
-    error = cudaStreamEndCapture(stream, &graph);
-    if (error == cudaSuccess && ran == STATUS_OK) error = cudaGraphGetNodes(graph, nullptr, &nodes);
-    if (ran != STATUS_OK)
-        (void)no_graph(out, "during capture the call failed", status_message());
-    else if (error != cudaSuccess)
-        (void)no_graph(out, "capture", cudaGetErrorString(error));
-    else if (nodes == 0)
-        (void)no_graph(out, "capture", "the call enqueues nothing on its stream");
-    else if ((error = cudaGraphInstantiate(&session->graphs[session->slot], graph, 0)) != cudaSuccess)
-        (void)no_graph(out, "cudaGraphInstantiate", cudaGetErrorString(error));
-    if (error != cudaSuccess) session->graphs[session->slot] = nullptr;
-    if (graph) (void)cudaGraphDestroy(graph);
-    (void)cudaGetLastError(); /* a refused capture is not the device's fault */
-    TRY_CUDA(cudaStreamSynchronize(stream));
-    return STATUS_OK;
 }
 
 /* Some graphs can be captured but not replayed (memory that a call allocates and keeps). If the device is well, that is a reason.

@@ -33,7 +33,6 @@ void run_tell(const Run *run, void (*listener)(void *context, const RunEvent *ev
     event.index = index;
     event.total = run->summary->total;
     event.failures = run->summary->failed + run->summary->errors;
-    event.elapsed_seconds = present - run->begin;
     event.eta_seconds = eta;
     listener(run->options->context, &event);
 }

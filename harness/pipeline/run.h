@@ -47,7 +47,7 @@ struct RunEvent {
     const char *peaks; /* kind of device whose peaks are measured */
     bool refused;      /* a skip for what the variant or the machine cannot do, known before anything ran */
     size_t failures;   /* rows so far that failed or ended with an error */
-    double elapsed_seconds, eta_seconds;
+    double eta_seconds;
 };
 
 typedef struct RunSummary {
