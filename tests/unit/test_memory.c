@@ -1,3 +1,4 @@
+#include "base/poison.h"
 #include "device/digest.h"
 #include "device/memory.h"
 
@@ -142,14 +143,18 @@ static void poison_is_seen_element_by_element(void **state) {
     }
 }
 
-static void poison_is_finite(void **state) {
+static void poisons_are_a_nan_and_a_number_of_each_sign(void **state) {
     (void)state;
     Buffer buffer = make(DTYPE_F64, 1);
-    assert_int_equal(buffer_poison(&buffer), STATUS_OK);
+    const double *wide = buffer.array.data;
     float narrow;
-    memcpy(&narrow, buffer.array.data, sizeof narrow);
-    assert_true(isnormal(narrow) && narrow < 0);
-    assert_true(isnormal(*(double *)buffer.array.data) && *(double *)buffer.array.data < 0);
+    for (int p = POISON_PATTERNS; p-- > 0;) { /* the first again at last */
+        buffer_poison_with(POISONS[p]);
+        assert_int_equal(buffer_poison(&buffer), STATUS_OK);
+        memcpy(&narrow, buffer.array.data, sizeof narrow);
+        assert_true(p == 0 ? isnan(narrow) && isnan(*wide) : isnormal(narrow) && isnormal(*wide));
+        assert_true(p == 0 || (signbit(narrow) != 0 && signbit(*wide) != 0) == (p == 2));
+    }
     buffer_destroy(&buffer);
 }
 
@@ -340,7 +345,7 @@ int main(void) {
         cmocka_unit_test(guards_of_another_buffer_are_found),
         cmocka_unit_test(reading_a_guard_gives_nan),
         cmocka_unit_test(poison_is_seen_element_by_element),
-        cmocka_unit_test(poison_is_finite),
+        cmocka_unit_test(poisons_are_a_nan_and_a_number_of_each_sign),
         cmocka_unit_test(a_changed_input_is_found_with_its_index),
         cmocka_unit_test(a_digest_spares_the_transfer),
         cmocka_unit_test(empty_arrays_work),
