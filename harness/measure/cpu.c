@@ -1,7 +1,6 @@
 /* Timing on the CPU: the steady clock around the call. Threads are not pinned here: a variant's OpenMP threads inherit the mask of
  * the thread that starts them, so pinning the caller to one core would run all of them there. Who wants pinning sets OMP_PLACES and
  * OMP_PROC_BIND, or starts the program under taskset or numactl; both reach the workers. */
-#include "base/memory.h"
 #include "measure/measure.h"
 #include "measure/moves_cpu.h"
 
@@ -41,16 +40,12 @@ Status measure_cpu(Mode mode, const MeasuredWork *work, const MeasureLimits *lim
     uint64_t *sweep = NULL;
     const SamplingSource source = {mode, work, take, &session, false};
     if (mode == MODE_COLD) {
-        const size_t bytes = cache_sweep_bytes();
-        sweep = hostmemory_allocate(bytes);
+        session.sweep = sweep = cache_sweep_open(&session.sweep_words);
         if (!sweep) {
             char why[128];
-            snprintf(why, sizeof why, "no host memory for the %zu bytes that empty the caches", bytes);
+            snprintf(why, sizeof why, "no host memory for the %zu bytes that empty the caches", cache_sweep_bytes());
             return none(out, why);
         }
-        session.sweep = sweep;
-        session.sweep_words = bytes / sizeof *sweep;
-        cache_fill(sweep, session.sweep_words);
     }
     Sample pilot;
     Status status = sampling_pilot(&source, &pilot);

@@ -1,5 +1,4 @@
 /* The least time to move bytes on a CPU. Loops of one thread up to all, cold and hot as measure_cpu() takes them. */
-#include "base/memory.h"
 #include "measure/limit.h"
 #include "measure/moves_cpu.h"
 
@@ -134,15 +133,6 @@ static Status open_block(Limiter *self) {
     return STATUS_OK;
 }
 
-/* Memory for the sweep; without it there is no cold limit. */
-static void open_sweep(Limiter *self) {
-    const size_t bytes = cache_sweep_bytes();
-    self->sweep = hostmemory_allocate(bytes);
-    if (!self->sweep) return;
-    memset(self->sweep, 1, bytes);
-    self->sweep_words = bytes / sizeof *self->sweep;
-}
-
 /* Tells the limits of both modes for at most so many bytes together. Fewer than CORE_BYTES are measured as that many: a call, and
  * an instruction cache that is cold, cost more than such bytes, and an inlined loop pays less of that than these ways do. */
 static Status take(Limiter *self, const LimitTask *task, double bytes_max, Limit out[MEASURE_MODE_COUNT]) {
@@ -157,8 +147,8 @@ static Status take(Limiter *self, const LimitTask *task, double bytes_max, Limit
         if (!(task->modes & 1u << wanted[i])) continue;
         /* Of arrays larger than the caches nothing is in them. */
         if (wanted[i] == MODE_COLD && self->scale <= 1) {
-            open_sweep(self);
-            if (!self->sweep) continue;
+            self->sweep = cache_sweep_open(&self->sweep_words);
+            if (!self->sweep) continue; /* without memory for it there is no cold limit */
         }
         const Move best = fastest(self);
         Limit *limit = &out[wanted[i]];

@@ -1,5 +1,6 @@
 #include "measure/moves_cpu.h"
 
+#include "base/memory.h"
 #include "base/shares.h"
 
 #include <stdbool.h>
@@ -124,8 +125,11 @@ static void fill(void *words, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++) word[i] = i;
 }
 
-void cache_fill(uint64_t *words, size_t count) {
-    shares_run(count, 1, fill, words);
+uint64_t *cache_sweep_open(size_t *words) {
+    uint64_t *sweep = hostmemory_allocate(cache_sweep_bytes());
+    *words = sweep ? cache_sweep_bytes() / sizeof *sweep : 0;
+    if (sweep) shares_run(*words, 1, fill, sweep);
+    return sweep;
 }
 
 static void sweep(void *words, size_t begin, size_t end) {

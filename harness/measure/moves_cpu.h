@@ -36,8 +36,9 @@ static inline size_t move_share(size_t bytes, int thread, int threads) {
 size_t cache_bytes_total(void);
 /* Bytes that a sweep must touch to leave nothing of what was cached before: twice that. */
 size_t cache_sweep_bytes(void);
-/* Writes every word, on the cores that sweep it: one core takes long for the first touch of so much memory. */
-void cache_fill(uint64_t *words, size_t count);
+/* So many, each word written, on the cores that sweep it: one core takes long for the first touch of so much memory. free() it;
+ * NULL: no memory. */
+uint64_t *cache_sweep_open(size_t *words);
 /* Reads the words on every core that OpenMP would use, so that private caches are turned over as well as the shared ones, on
  * threads that end with it (base/shares.h). It does not write: dirty lines would be left for the measured work to write back. */
 void cache_sweep(const uint64_t *words, size_t count);
