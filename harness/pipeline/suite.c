@@ -266,7 +266,7 @@ static int fitting(const PlanItem *items, int count, bool emulated) {
 /* Was the variant an earlier item's, so that its rows are made? */
 static bool is_done(const Suite *suite, int before, const VariantChoice *choice) {
     for (int i = 0; i < before; i++)
-        if (plan_item_variant(&suite->items[i], choice)) return true;
+        if (variant_choice_find(suite->items[i].variants, suite->items[i].variant_count, choice)) return true;
     return false;
 }
 
@@ -276,7 +276,7 @@ static Status run_variant(Run *run, const Suite *suite, int pass, const VariantC
     if (!rows) return status_fail(STATUS_MEMORY, "no memory for the rows of a suite");
     for (int i = 0; i < suite->count; i++) {
         const PlanItem *item = &suite->items[i];
-        const VariantChoice *choice = plan_item_variant(item, wanted);
+        const VariantChoice *choice = variant_choice_find(item->variants, item->variant_count, wanted);
         if (!choice || pass >= passes_of(item, suite->emulated)) continue;
         rows[count++] = session_of(run, item, choice, &suite->instances[suite->first[i]], suite->emulated);
     }

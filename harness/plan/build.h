@@ -29,6 +29,7 @@ typedef struct Assignment {
 typedef struct Request {
     const char *pattern;
     size_t column;
+    bool removes; /* in a filter: "-cuda_*" takes away */
     Assignment assignments[PARAMS_MAX];
     int count;
 } Request;

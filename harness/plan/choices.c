@@ -202,7 +202,6 @@ const VariantChoice *variant_choice_find(const VariantChoice *choices, int count
 typedef struct Filter {
     char *text; /* what the requests point into */
     Request *requests;
-    bool *removes; /* of each request: does it take away? */
     int count;
     bool has_tunables;
 } Filter;
@@ -210,18 +209,17 @@ typedef struct Filter {
 static void filter_free(Filter *filter) {
     free(filter->text);
     free(filter->requests);
-    free(filter->removes);
 }
 
 static Status filter_add(Filter *filter, char *piece) {
     piece += strspn(piece, " \t\r\n");
     if (!*piece) return STATUS_OK;
-    Request *request = &filter->requests[filter->count];
-    bool *removes = &filter->removes[filter->count++];
-    *removes = *piece == '-';
-    TRY(request_read(filter->text, piece + *removes, request));
+    Request *request = &filter->requests[filter->count++];
+    const bool removes = *piece == '-';
+    TRY(request_read(filter->text, piece + removes, request));
+    request->removes = removes;
     filter->has_tunables |= request->count > 0;
-    return !*removes || request->count == 0
+    return !removes || request->count == 0
                ? STATUS_OK
                : status_fail(STATUS_INVALID, "'-%.200s' removes whole variants; it cannot have tunables", request->pattern);
 }
@@ -229,10 +227,8 @@ static Status filter_add(Filter *filter, char *piece) {
 static Status filter_read(const char *list, Filter *out) {
     size_t pieces = 1;
     for (const char *at = list; *at; at++) pieces += *at == ',';
-    *out = (Filter){
-        .text = strdup(list), .requests = calloc(pieces, sizeof *out->requests), .removes = calloc(pieces, sizeof *out->removes)};
-    if (!out->text || !out->requests || !out->removes)
-        return status_fail(STATUS_MEMORY, "no memory for a list of %zu variants", pieces);
+    *out = (Filter){.text = strdup(list), .requests = calloc(pieces, sizeof *out->requests)};
+    if (!out->text || !out->requests) return status_fail(STATUS_MEMORY, "no memory for a list of %zu variants", pieces);
     for (char *at = out->text; at;) {
         char *comma = strchr(at, ',');
         if (comma) *comma = '\0';
@@ -299,13 +295,13 @@ static Status choose(const Filter *filter, const PlanItem *item, VariantChoice *
     for (int v = 0; v < item->variant_count; v++) {
         const VariantChoice *choice = &item->variants[v];
         const int before = *count;
-        bool taken = filter->removes[0];
+        bool taken = filter->requests[0].removes;
         if (taken) out[(*count)++] = *choice;
         for (int r = 0; r < filter->count; r++) {
             const Request *request = &filter->requests[r];
             bool same, listed = true;
             if (!request_names(request, choice)) continue;
-            if (filter->removes[r]) {
+            if (request->removes) {
                 *count = before;
                 taken = false;
                 continue;

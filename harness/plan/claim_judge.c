@@ -109,13 +109,11 @@ json_t *claim_to_json(const Claim *claim) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         json_object_set_new(out, texts[i].key, json_pack("s?", texts[i].text));
     const bool range = is(claim->rule, "range");
-    json_object_set_new(out, "published", range ? json_pack("[f,f]", claim->low, claim->high) : finite_or_null(claim->value));
-    json_object_set_new(out, "law", json_boolean(claim->law));
-    json_object_set_new(out, "unit", json_pack("s?", claim->quantity ? unit_of(claim) : NULL));
-    json_object_set_new(out, "factor", finite_or_null(claim->factor));
-    json_object_set_new(out, "band_low", finite_or_null(claim->low));
-    json_object_set_new(out, "band_high", finite_or_null(claim->high));
-    json_object_set_new(out, "expected", expected(claim));
+    json_object_update_new(out, json_pack("{s:o, s:b, s:s?, s:o, s:o, s:o, s:o}", "published",
+                                          range ? json_pack("[f,f]", claim->low, claim->high) : finite_or_null(claim->value), "law",
+                                          claim->law, "unit", claim->quantity ? unit_of(claim) : NULL, "factor",
+                                          finite_or_null(claim->factor), "band_low", finite_or_null(claim->low), "band_high",
+                                          finite_or_null(claim->high), "expected", expected(claim)));
     return out;
 }
 
@@ -179,26 +177,19 @@ static json_t *why_of(const Claim *claim, const json_t *judged, const Measured *
 
 static void judge_measured(const Claim *claim, const Measured *here, json_t *out) {
     const int outcome = outcome_of(claim, here);
-    json_object_set_new(out, "run", json_string(here->run));
-    json_object_set_new(out, "outcome", json_string(CLAIM_OUTCOMES[outcome]));
-    json_object_set_new(out, "why", why_of(claim, out, here, outcome));
-    json_object_set_new(out, "here", json_real(here->value));
-    json_object_set_new(out, "low", finite_or_null(here->low));
-    json_object_set_new(out, "high", finite_or_null(here->high));
-    json_object_set_new(out, "processes", json_integer(here->processes));
-    json_object_set_new(out, "provisional",
-                        json_boolean(!here->exact && (here->processes < CLAIM_PROCESSES || is_close(claim, here))));
+    const bool provisional = !here->exact && (here->processes < CLAIM_PROCESSES || is_close(claim, here));
+    json_object_update_new(out, json_pack("{s:s, s:s, s:o, s:f, s:o, s:o, s:i, s:b}", "run", here->run, "outcome",
+                                          CLAIM_OUTCOMES[outcome], "why", why_of(claim, out, here, outcome), "here", here->value,
+                                          "low", finite_or_null(here->low), "high", finite_or_null(here->high), "processes",
+                                          here->processes, "provisional", provisional));
 }
 
 json_t *claim_judge(const Claim *claim, const json_t *rows) {
     json_t *out = claim_to_json(claim);
     Measured here;
     char why[CLAIM_WHY_MAX];
-    json_object_set_new(out, "kind", json_string("claim"));
-    const char *const numbers[] = {"here", "low", "high"};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) json_object_set_new(out, numbers[i], json_null());
-    json_object_set_new(out, "processes", json_integer(0));
-    json_object_set_new(out, "provisional", json_false());
+    json_object_update_new(
+        out, json_pack("{s:s, s:n, s:n, s:n, s:i, s:b}", "kind", "claim", "here", "low", "high", "processes", 0, "provisional", 0));
     const int outcome = claim->untestable ? CLAIM_NOT_TESTABLE : claim_measure(claim, rows, &here, why);
     if (outcome == CLAIM_HOLDS) {
         judge_measured(claim, &here, out);

@@ -142,7 +142,3 @@ const Case *plan_item_case(const PlanItem *item, bool emulated) {
 bool plan_same_suite(const PlanItem *a, const PlanItem *b) {
     return a->scenario == b->scenario && strcmp(a->problem.op, b->problem.op) == 0;
 }
-
-const VariantChoice *plan_item_variant(const PlanItem *item, const VariantChoice *choice) {
-    return variant_choice_find(item->variants, item->variant_count, choice);
-}

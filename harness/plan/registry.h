@@ -53,7 +53,6 @@ Status registry_variant_problems(Text *out);
 const char *backend_name(Backend backend);
 /* NULL if unknown. */
 const Op *registry_op(const char *name);
-const VariantEntry *registry_variant(const char *id);
 /* Does it give the op's output of this name? Others are neither judged nor written. */
 bool registry_gives(const VariantEntry *entry, const char *output);
 /* Is there any variant of this backend? False for BACKEND_CUDA in a build without CUDA. */

@@ -93,8 +93,6 @@ double plan_seconds(const Plan *plan);
 const Case *plan_item_case(const PlanItem *item, bool emulated);
 /* Are both of one scenario and one op? No variant has two rows on one case there. */
 bool plan_same_suite(const PlanItem *a, const PlanItem *b);
-/* The variant of the item that is this one with the same tunables; NULL: it has none. */
-const VariantChoice *plan_item_variant(const PlanItem *item, const VariantChoice *choice);
 
 /* "rolling/cuda_thread_tile threads=64,128 tile=48" -> one choice per combination. Patterns are globs over ids or names of `op`. */
 Status variant_choices_parse(const Op *op, const char *text, VariantChoice **out, int *count);

@@ -9,14 +9,6 @@ const char *backend_name(Backend backend) {
     return NAMES[backend];
 }
 
-const VariantEntry *registry_variant(const char *id) {
-    int count;
-    const VariantEntry *all = registry_variants(&count);
-    for (int i = 0; i < count; i++)
-        if (strcmp(all[i].id, id) == 0) return &all[i];
-    return NULL;
-}
-
 bool registry_gives(const VariantEntry *entry, const char *output) {
     if (!entry->outputs) return true;
     for (int i = 0; entry->outputs[i]; i++)
@@ -42,10 +34,11 @@ static const char *named_without_op(const char *word, const char *const *names, 
 }
 
 Status registry_require_variant(const char *id, const VariantEntry **out) {
-    *out = registry_variant(id);
-    if (*out) return STATUS_OK;
     int known_count;
     const VariantEntry *all = registry_variants(&known_count);
+    for (*out = all; *out < all + known_count; ++*out)
+        if (strcmp((*out)->id, id) == 0) return STATUS_OK;
+    *out = NULL;
     const char **names = calloc((size_t)known_count + 1, sizeof *names);
     if (!names) return status_fail(STATUS_MEMORY, "no memory for the names of %d variants", known_count);
     /* Where the op is right, its variants are what the user needs to see; else all of them. */

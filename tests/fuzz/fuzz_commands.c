@@ -69,7 +69,9 @@ void fuzz_commands(const uint8_t *bytes, size_t size) {
     each_line(bytes, size);
     json_t *command = json_loadb((const char *)bytes, size, 0, NULL);
     Params tunables;
-    REQUIRE(params_init(registry_variant("op/cuda_b")->variant->tunables, &tunables) == STATUS_OK);
+    const VariantEntry *entry;
+    REQUIRE(registry_require_variant("op/cuda_b", &entry) == STATUS_OK);
+    REQUIRE(params_init(entry->variant->tunables, &tunables) == STATUS_OK);
     if (command_params(json_object_get(command, "tunables"), &tunables) != STATUS_OK) REQUIRE(*status_message());
     one_case(json_object_get(command, "case"));
     one_array(json_object_get(command, "array"));

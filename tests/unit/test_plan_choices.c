@@ -51,7 +51,8 @@ static void a_case_by_hand(void **state) {
 static void tunables_make_combinations(void **state) {
     (void)state;
     const Op *rolling = registry_op("rolling");
-    if (!rolling || !registry_variant("rolling/cuda_thread_tile")) skip();
+    const VariantEntry *tile;
+    if (!rolling || registry_require_variant("rolling/cuda_thread_tile", &tile) != STATUS_OK) skip();
     static const char *const expected[] = {
         "rolling/cuda_thread_tile threads=64 tile=47", "rolling/cuda_thread_tile threads=128 tile=47",
         "rolling/cuda_thread_tile threads=64 tile=48", "rolling/cuda_thread_tile threads=128 tile=48"};
@@ -92,7 +93,8 @@ static void listings_have_what_the_registry_has(void **state) {
     size_t i;
     json_t *item;
     json_array_foreach(variants, i, item) {
-        const VariantEntry *entry = registry_variant(json_string_value(json_object_get(item, "id")));
+        const VariantEntry *entry;
+        assert_int_equal(registry_require_variant(json_string_value(json_object_get(item, "id")), &entry), STATUS_OK);
         assert_non_null(entry);
         assert_string_equal(json_string_value(json_object_get(item, "summary")), entry->variant->summary);
         assert_true(json_is_array(json_object_get(item, "tunables")));
