@@ -28,7 +28,14 @@ static void say(const char *text) {
     if (write(STDERR_FILENO, text, length) != (ssize_t)length) _exit(FAULT_EXIT_CODE);
 }
 
-static void announce(const char *kind, EmulatorSite site, const void *pc, const char *message) {
+/* A stream into a text, which is cut where it is full. */
+static FILE *into(char *text, size_t size) {
+    FILE *out = fmemopen(text, size, "w");
+    if (!out) _exit(FAULT_EXIT_CODE);
+    return out;
+}
+
+static void announce(const char *kind, EmulatorSite site, const void *pc, const char *format, va_list arguments) {
     static char text[4096];
     char where[512] = "", kernel[512] = "", block[PLACE_MAX], thread[PLACE_MAX];
     if (site.file)
@@ -36,37 +43,33 @@ static void announce(const char *kind, EmulatorSite site, const void *pc, const 
     else if (pc)
         symbol_line(pc, where, sizeof where);
     if (engine.launch) symbol_function(engine.launch->kernel, kernel, sizeof kernel);
-    size_t used = (size_t)snprintf(text, sizeof text, "rungs-emulator: %s: %s", kind, message);
+    FILE *out = into(text, sizeof text);
+    fprintf(out, "rungs-emulator: %s: ", kind);
+    vfprintf(out, format, arguments);
     const Fiber *self = engine.current;
-    if (self && used < sizeof text)
-        used += (size_t)snprintf(text + used, sizeof text - used, "; kernel %s, block %s, thread %s", kernel,
-                                 fault_thread_text(self->block->index, block), fault_thread_text(self->index, thread));
-    else if (engine.launch && used < sizeof text)
-        used += (size_t)snprintf(text + used, sizeof text - used, "; kernel %s", kernel);
-    if (where[0] && used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, ", at %s", where);
+    if (self || engine.launch) fprintf(out, "; kernel %s", kernel);
+    if (self)
+        fprintf(out, ", block %s, thread %s", fault_thread_text(self->block->index, block), fault_thread_text(self->index, thread));
+    if (where[0]) fprintf(out, ", at %s", where);
     const char *note = race_pending_note();
-    if (note && used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, "; before that, %s", note);
-    if (used < sizeof text) snprintf(text + used, sizeof text - used, " (replay: %s)\n", settings_replay());
+    if (note) fprintf(out, "; before that, %s", note);
+    fprintf(out, " (replay: %s)\n", settings_replay());
+    fclose(out);
     say(text);
 }
 
 void fault_at(const char *kind, EmulatorSite site, const void *pc, const char *format, ...) {
-    static char message[3072];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    announce(kind, site, pc, message);
+    announce(kind, site, pc, format, arguments);
     _exit(FAULT_EXIT_CODE);
 }
 
 void fault_announce(const char *kind, const void *pc, const char *format, ...) {
-    static char message[3072];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    announce(kind, (EmulatorSite){0}, pc, format, arguments);
     va_end(arguments);
-    announce(kind, (EmulatorSite){0}, pc, message);
 }
 
 void fault_internal(const char *what) {
@@ -93,16 +96,15 @@ static bool same_place(const Fiber *a, const Fiber *b) {
            (a->state != FIBER_AT_WARP || a->call.mask == b->call.mask);
 }
 
-static size_t describe_group(const Fiber *first, unsigned count, char *text, size_t room) {
+static void describe_group(const Fiber *first, unsigned count, FILE *out) {
     char place[512] = "", thread[PLACE_MAX], mask[32] = "";
     if (first->preempted_at && first->state == FIBER_READY)
         symbol_line(first->preempted_at, place, sizeof place);
     else if (first->site.file)
         fault_site_text(first->site, place, sizeof place);
     if (first->state == FIBER_AT_WARP) snprintf(mask, sizeof mask, ", mask 0x%08x", first->call.mask);
-    const int length = snprintf(text, room, "%u thread%s from %s: %s %s%s", count, count == 1 ? "" : "s",
-                                fault_thread_text(first->index, thread), doing(first), place, mask);
-    return length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
+    fprintf(out, "%u thread%s from %s: %s %s%s", count, count == 1 ? "" : "s", fault_thread_text(first->index, thread),
+            doing(first), place, mask);
 }
 
 static void describe_block(const Block *block, char *text, size_t room) {
@@ -110,19 +112,20 @@ static void describe_block(const Block *block, char *text, size_t room) {
     static bool told[BLOCK_THREADS_MAX];
     memset(told, 0, sizeof told);
     char name[PLACE_MAX];
-    size_t used = (size_t)snprintf(text, room, "in block %s ", fault_thread_text(block->index, name));
+    FILE *out = into(text, room);
+    fprintf(out, "in block %s ", fault_thread_text(block->index, name));
     int groups = 0;
     for (unsigned i = 0; i < block->threads && groups < GROUPS_MAX; i++) {
         if (told[i] || block->fibers[i].state == FIBER_DONE) continue;
         unsigned count = 0;
         for (unsigned j = i; j < block->threads; j++)
             if (block->fibers[j].state != FIBER_DONE && same_place(&block->fibers[i], &block->fibers[j])) told[j] = true, count++;
-        if (groups++ > 0 && used + 2 < room) used += (size_t)snprintf(text + used, room - used, "; ");
-        used += describe_group(&block->fibers[i], count, text + used, room - used);
+        if (groups++ > 0) fprintf(out, "; ");
+        describe_group(&block->fibers[i], count, out);
     }
-    if (groups == GROUPS_MAX && used < room) used += (size_t)snprintf(text + used, room - used, "; and others elsewhere");
-    if (block->live < block->threads && used < room)
-        snprintf(text + used, room - used, "; %u have ended", block->threads - block->live);
+    if (groups == GROUPS_MAX) fprintf(out, "; and others elsewhere");
+    if (block->live < block->threads) fprintf(out, "; %u have ended", block->threads - block->live);
+    fclose(out);
 }
 
 void fault_deadlock(const Block *block) {
@@ -140,7 +143,7 @@ void fault_hung(const void *pc) {
                  " %llu of %llu blocks have not started: blocks start in any order, so a block must not wait for another by its "
                  "blockIdx (take a ticket with atomicAdd instead);",
                  (unsigned long long)(engine.block_count - engine.blocks_started), (unsigned long long)engine.block_count);
-    fault_at("livelock", (EmulatorSite){0}, pc, "no thread ended and no barrier was passed for %g CPU seconds;%s %s",
+    fault_at("livelock", (EmulatorSite){0}, pc, "no thread ended and no barrier was passed for %lld CPU seconds;%s %s",
              emulator_settings.watchdog_seconds, hint, text);
 }
 
@@ -231,13 +234,8 @@ static bool installed;
 static uint64_t progress_seen;
 
 static const void *interrupted_at(const void *context) {
-#if defined(__x86_64__)
     /* One more: everywhere else code addresses are return addresses. */
     return (const void *)(((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] + 1);
-#else
-    (void)context;
-    return NULL;
-#endif
 }
 
 static void on_bad_access(int number, siginfo_t *info, void *context) {
@@ -279,8 +277,8 @@ void signals_install(void) {
     if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &watchdog) != 0) fault_internal("no timer for the watchdog");
 }
 
-static void set_timer(double seconds) {
-    const struct timespec period = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+static void set_timer(time_t seconds) {
+    const struct timespec period = {.tv_sec = seconds};
     const struct itimerspec setting = {.it_interval = period, .it_value = period};
     timer_settime(watchdog, 0, &setting, NULL);
 }

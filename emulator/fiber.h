@@ -14,11 +14,11 @@ typedef enum EmulatorOrder { ORDER_SEQUENTIAL, ORDER_REVERSE, ORDER_RANDOM } Emu
 enum { RESIDENT_MAX = 16 };
 
 typedef struct EmulatorSettings {
-    uint64_t seed;           /* RUNGS_EMULATOR_SEED */
-    EmulatorOrder order;     /* RUNGS_EMULATOR_ORDER=sequential|reverse|random */
-    int resident_blocks;     /* RUNGS_EMULATOR_BLOCKS: how many blocks run at once */
-    double watchdog_seconds; /* RUNGS_EMULATOR_WATCHDOG: CPU seconds without progress until a launch counts as hung */
-    bool uninitialised;      /* RUNGS_EMULATOR_INIT=0 switches the report of uninitialised reads off (race builds) */
+    EmulatorOrder order;        /* RUNGS_EMULATOR_ORDER=sequential|reverse|random */
+    long long seed;             /* RUNGS_EMULATOR_SEED */
+    long long resident_blocks;  /* RUNGS_EMULATOR_BLOCKS: how many blocks run at once */
+    long long watchdog_seconds; /* RUNGS_EMULATOR_WATCHDOG: CPU seconds without progress until a launch counts as hung */
+    long long uninitialised;    /* RUNGS_EMULATOR_INIT=0 switches the report of uninitialised reads off (race builds) */
 } EmulatorSettings;
 
 extern EmulatorSettings emulator_settings;
@@ -28,17 +28,10 @@ Status settings_read(void);
 /* The variables that bring this run back: "RUNGS_EMULATOR_SEED=7 ...". */
 const char *settings_replay(void);
 
-/* A stack that can be switched to: the only machine-dependent part of the emulator. */
-#ifdef __x86_64__
+/* A stack that can be switched to, on x86-64. */
 typedef struct Context {
     void *stack_pointer; /* everything else that a call preserves lies on the stack */
 } Context;
-#else
-#include <ucontext.h>
-typedef struct Context {
-    ucontext_t machine;
-} Context;
-#endif
 
 enum { WARP_LANES = 32, BLOCK_THREADS_MAX = 1024, READY_WORDS = BLOCK_THREADS_MAX / 64 };
 
@@ -113,8 +106,7 @@ uint32_t engine_random(uint32_t below);
  * wake those who waited for this one, the fiber itself included. */
 void schedule_wait(FiberState state, EmulatorSite site, void (*check)(Fiber *self));
 void schedule_wake(Fiber *fiber);
-void schedule_preempt(const void *pc);     /* countdown is over: yield and start a new one */
-void schedule_restart_order(Block *block); /* begin again with the first in order */
+void schedule_preempt(const void *pc); /* countdown is over: yield and start a new one */
 
 /* sync.c: a thread has ended, which may release those who waited for it. */
 void barrier_check(Fiber *fiber);

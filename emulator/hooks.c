@@ -35,10 +35,6 @@ HOOKS(16)
 
 /* Part of the interface, of no interest here. */
 void __tsan_init(void) {}
-void __tsan_func_entry(void *pc) {
-    (void)pc;
-}
-void __tsan_func_exit(void) {}
 void __tsan_vptr_update(void **address, void *value) {
     (void)address;
     (void)value;
@@ -49,18 +45,15 @@ void __tsan_vptr_read(void **address) {
 
 /* Copies of structures, and calls of the string functions. Clang calls these from version 15 on; in what an older one compiled the
  * build renames memcpy and the like. */
-void *__tsan_memcpy(void *to, const void *from, size_t bytes) {
-    const void *pc = __builtin_return_address(0);
-    race_plain_access(from, bytes, false, pc);
-    race_plain_access(to, bytes, true, pc);
-    return memcpy(to, from, bytes);
-}
-void *__tsan_memmove(void *to, const void *from, size_t bytes) {
-    const void *pc = __builtin_return_address(0);
-    race_plain_access(from, bytes, false, pc);
-    race_plain_access(to, bytes, true, pc);
-    return memmove(to, from, bytes);
-}
+#define HOOK_COPY(function)                                                                                                        \
+    void *__tsan_##function(void *to, const void *from, size_t bytes) {                                                            \
+        const void *pc = __builtin_return_address(0);                                                                              \
+        race_plain_access(from, bytes, false, pc);                                                                                 \
+        race_plain_access(to, bytes, true, pc);                                                                                    \
+        return function(to, from, bytes);                                                                                          \
+    }
+HOOK_COPY(memcpy)
+HOOK_COPY(memmove)
 void *__tsan_memset(void *to, int byte, size_t bytes) {
     race_plain_access(to, bytes, true, __builtin_return_address(0));
     return memset(to, byte, bytes);

@@ -278,7 +278,7 @@ static size_t static_bytes;
 
 static unsigned char fresh_byte(const Block *block) {
     static const unsigned char patterns[] = {0xff, 0x7e, 0xfe};
-    return patterns[(block->linear + emulator_settings.seed) % sizeof patterns];
+    return patterns[(block->linear + (uint64_t)emulator_settings.seed) % sizeof patterns];
 }
 
 unsigned char *shared_slots(void) {

@@ -12,10 +12,6 @@ static cudaError_t fail(cudaError_t error) {
     return error;
 }
 
-static cudaError_t from_status(Status status, cudaError_t error) {
-    return status == STATUS_OK ? cudaSuccess : fail(error);
-}
-
 cudaError_t cudaGetLastError(void) {
     const cudaError_t error = last_error;
     last_error = cudaSuccess;
@@ -87,7 +83,7 @@ cudaError_t cudaMallocAsync(void **out, size_t bytes, cudaStream_t stream) {
 
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream) {
     if (stream_check(stream, "cudaFreeAsync") != STATUS_OK) return fail(cudaErrorInvalidResourceHandle);
-    return from_status(arena_release(pointer), cudaErrorInvalidValue);
+    return arena_release(pointer) == STATUS_OK ? cudaSuccess : fail(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMalloc(void **out, size_t bytes) {
@@ -164,6 +160,6 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int threads, size_t shared_bytes) {
     (void)kernel;
     if (threads < 1 || threads > BLOCK_THREADS_MAX || shared_bytes > SHARED_MAX_BYTES) return fail(cudaErrorInvalidValue);
-    *blocks = emulator_settings.resident_blocks;
+    *blocks = (int)emulator_settings.resident_blocks;
     return cudaSuccess;
 }

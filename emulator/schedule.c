@@ -20,7 +20,7 @@ struct BuiltIn {
 enum { RANDOM_STEPS = 24, RANDOM_TURNS = 64, ORDERED_STEPS = 4096, PAUSE_STEPS = 64 };
 
 uint32_t engine_random(uint32_t below) {
-    const uint64_t bits = rng_at(emulator_settings.seed, engine.random_counter++) >> 32;
+    const uint64_t bits = rng_at((uint64_t)emulator_settings.seed, engine.random_counter++) >> 32;
     return (uint32_t)((bits * below) >> 32);
 }
 
@@ -104,7 +104,7 @@ static unsigned next_ready(const Block *block, unsigned from) {
 static Block *choose_block(void) {
     Block *block = engine.current_block;
     if (block && block->resident && block->ready_count && --block->turns > 0) return block;
-    const int count = emulator_settings.resident_blocks;
+    const int count = (int)emulator_settings.resident_blocks;
     const bool random = emulator_settings.order == ORDER_RANDOM;
     const int first = random ? (int)engine_random((uint32_t)count) : block ? (block->slot + 1) % count : 0;
     for (int i = 0; i < count; i++) {
@@ -220,10 +220,6 @@ void schedule_wait(FiberState state, EmulatorSite site, void (*check)(Fiber *sel
 void schedule_wake(Fiber *fiber) {
     fiber->state = FIBER_READY;
     mark(fiber, true);
-}
-
-void schedule_restart_order(Block *block) {
-    block->cursor = 0;
 }
 
 void emulator_pause(void) {

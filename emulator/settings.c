@@ -7,19 +7,19 @@
 #include <string.h>
 
 EmulatorSettings emulator_settings = {
-    .seed = 1, .order = ORDER_RANDOM, .resident_blocks = 4, .watchdog_seconds = 60, .uninitialised = true};
+    .seed = 1, .order = ORDER_RANDOM, .resident_blocks = 4, .watchdog_seconds = 60, .uninitialised = 1};
 
 static const char *const ORDERS[] = {"sequential", "reverse", "random"};
 
-static Status read_integer(const char *variable, long long min, long long max, long long *out) {
-    const char *text = getenv(variable);
-    if (!text) return STATUS_OK;
-    long long value;
-    if (!text_integer(text, &value) || value < min || value > max)
-        return status_fail(STATUS_INVALID, "%s='%s': an integer from %lld to %lld is wanted", variable, text, min, max);
-    *out = value;
-    return STATUS_OK;
-}
+static const struct {
+    const char *variable;
+    long long min, max, *value;
+} INTEGERS[] = {
+    {"RUNGS_EMULATOR_SEED", 0, 1LL << 52, &emulator_settings.seed},
+    {"RUNGS_EMULATOR_BLOCKS", 1, RESIDENT_MAX, &emulator_settings.resident_blocks},
+    {"RUNGS_EMULATOR_WATCHDOG", 1, 1000000, &emulator_settings.watchdog_seconds},
+    {"RUNGS_EMULATOR_INIT", 0, 1, &emulator_settings.uninitialised},
+};
 
 static Status read_order(void) {
     const char *text = getenv("RUNGS_EMULATOR_ORDER");
@@ -33,23 +33,18 @@ static Status read_order(void) {
 }
 
 Status settings_read(void) {
-    long long seed = (long long)emulator_settings.seed, blocks = emulator_settings.resident_blocks;
-    long long watchdog = (long long)emulator_settings.watchdog_seconds, uninitialised = emulator_settings.uninitialised;
-    TRY(read_integer("RUNGS_EMULATOR_SEED", 0, 1LL << 52, &seed));
-    TRY(read_integer("RUNGS_EMULATOR_BLOCKS", 1, RESIDENT_MAX, &blocks));
-    TRY(read_integer("RUNGS_EMULATOR_WATCHDOG", 1, 1000000, &watchdog));
-    TRY(read_integer("RUNGS_EMULATOR_INIT", 0, 1, &uninitialised));
-    TRY(read_order());
-    emulator_settings.seed = (uint64_t)seed;
-    emulator_settings.resident_blocks = (int)blocks;
-    emulator_settings.watchdog_seconds = (double)watchdog;
-    emulator_settings.uninitialised = uninitialised != 0;
-    return STATUS_OK;
+    for (size_t i = 0; i < sizeof INTEGERS / sizeof *INTEGERS; i++) {
+        const char *variable = INTEGERS[i].variable, *text = getenv(variable);
+        const long long min = INTEGERS[i].min, max = INTEGERS[i].max;
+        if (text && (!text_integer(text, INTEGERS[i].value) || *INTEGERS[i].value < min || *INTEGERS[i].value > max))
+            return status_fail(STATUS_INVALID, "%s='%s': an integer from %lld to %lld is wanted", variable, text, min, max);
+    }
+    return read_order();
 }
 
 const char *settings_replay(void) {
     static char text[128];
-    snprintf(text, sizeof text, "RUNGS_EMULATOR_SEED=%llu RUNGS_EMULATOR_ORDER=%s RUNGS_EMULATOR_BLOCKS=%d",
-             (unsigned long long)emulator_settings.seed, ORDERS[emulator_settings.order], emulator_settings.resident_blocks);
+    snprintf(text, sizeof text, "RUNGS_EMULATOR_SEED=%lld RUNGS_EMULATOR_ORDER=%s RUNGS_EMULATOR_BLOCKS=%lld",
+             emulator_settings.seed, ORDERS[emulator_settings.order], emulator_settings.resident_blocks);
     return text;
 }

@@ -51,7 +51,7 @@ static void complete_barrier(Block *block) {
         schedule_wake(fiber);
     }
     block->at_barrier = 0;
-    schedule_restart_order(block);
+    block->cursor = 0; /* begin again with the first in order */
     engine.progress++;
 }
 

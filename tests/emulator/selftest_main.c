@@ -70,7 +70,7 @@ static void run_clean(const SelfTest *test) {
     for (int seed = 0; seed < CLEAN_SEEDS; seed++)
         for (int order = ORDER_SEQUENTIAL; order <= ORDER_RANDOM; order++) {
             if (order != ORDER_RANDOM && seed > 1) continue;
-            const EmulatorSettings settings = {.seed = (uint64_t)seed,
+            const EmulatorSettings settings = {.seed = seed,
                                                .order = (EmulatorOrder)order,
                                                .resident_blocks = seed == 1 ? 1 : 4,
                                                .watchdog_seconds = 10,
@@ -103,7 +103,7 @@ static void run_bug(const SelfTest *test, int kind) {
     const bool patient = strcmp(wanted, "livelock") == 0; /* takes as long as the watchdog waits, and ends when a clock says so */
     for (int seed = 1; seed <= (patient ? 1 : BUG_SEEDS); seed++) {
         const EmulatorSettings settings = {
-            .seed = (uint64_t)seed, .order = ORDER_RANDOM, .resident_blocks = 4, .watchdog_seconds = 1, .uninitialised = true};
+            .seed = seed, .order = ORDER_RANDOM, .resident_blocks = 4, .watchdog_seconds = 1, .uninitialised = true};
         run(test, &settings, &outcome);
         judge(noticed_as(&outcome, wanted), test, &settings, wanted, &outcome);
         if (getenv("SELFTEST_SHOW") && seed == 1) printf("%s: %s\n", test->name, outcome.output);
