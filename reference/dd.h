@@ -81,14 +81,6 @@ static inline Dd dd_square(Dd a) {
     return dd_multiply(a, a);
 }
 
-/* About 4u^2: one long-division step after the leading quotient. */
-static inline Dd dd_divide_double(Dd a, double b) {
-    const double q = a.hi / b;
-    const Dd p = dd_two_prod(q, b);
-    const double rest = ((a.hi - p.hi) - p.lo) + a.lo;
-    return dd_fast_two_sum(q, rest / b);
-}
-
 /* About 10u^2. */
 static inline Dd dd_divide(Dd a, Dd b) {
     const double q = a.hi / b.hi;

@@ -1,9 +1,11 @@
 #include "vector.h"
 
+#include "base/rng.h"
+
 #include <stdio.h>
 
 Status vector_shapes(const Case *problem, Array *in, Array *out) {
-    const size_t n = (size_t)params_int(&problem->params, "n");
+    const size_t n = vector_size(problem, "n");
     in[0] = array_1d("x", problem->dtype, n);
     out[0] = array_1d("y", problem->dtype, n);
     return STATUS_OK;
@@ -18,8 +20,25 @@ Status vector_set_size(Case *problem, const char *name, size_t value) {
 Status vector_adopt(const Array *in, Case *problem) {
     if (in[0].rank < 0) return status_fail(STATUS_INVALID, "input 'x' is missing; a one-dimensional f32 or f64 array is expected");
     if (in[0].rank != 1) return status_fail(STATUS_INVALID, "x: one dimension is expected, not %d", in[0].rank);
-    if (in[0].dtype != DTYPE_F32 && in[0].dtype != DTYPE_F64)
-        return status_fail(STATUS_INVALID, "x: f32 or f64 is expected, not %s", dtype_name(in[0].dtype));
+    TRY(vector_expect_floats(&in[0], "x", NULL));
     problem->dtype = in[0].dtype;
     return vector_set_size(problem, "n", in[0].shape[0]);
+}
+
+Status vector_expect_floats(const Array *array, const char *name, const Array *like) {
+    if (array->dtype != DTYPE_F32 && array->dtype != DTYPE_F64)
+        return status_fail(STATUS_INVALID, "%s: f32 or f64 is expected, not %s", name, dtype_name(array->dtype));
+    if (like && array->dtype != like->dtype)
+        return status_fail(STATUS_INVALID, "%s: %s is expected, as x has it, not %s", name, dtype_name(like->dtype),
+                           dtype_name(array->dtype));
+    return STATUS_OK;
+}
+
+Status vector_generate_mask(const Case *problem, uint64_t stream, Array *mask) {
+    const uint64_t key = rng_at(problem->seed, stream);
+    const size_t count = array_count(mask);
+    unsigned char *marks = mask->data;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < count; i++) marks[i] = rng_at(key, i) % 257 == 0;
+    return STATUS_OK;
 }

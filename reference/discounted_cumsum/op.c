@@ -15,25 +15,17 @@ const char *const DISCOUNT_RESETS[] = {"none", "mask", NULL};
 
 static const double ELEMENTS_MAX = 0x1p46; /* beyond any memory, and counts of bytes still fit */
 
-static size_t batch_of(const Case *problem) {
-    return (size_t)params_int(&problem->params, "batch");
-}
-
-static size_t n_of(const Case *problem) {
-    return (size_t)params_int(&problem->params, "n");
-}
-
 Array discount_matrix(const Case *problem, const char *name) {
-    Array array = array_1d(name, problem->dtype, batch_of(problem));
+    Array array = array_1d(name, problem->dtype, vector_size(problem, "batch"));
     array.rank = 2;
-    array.shape[1] = n_of(problem);
+    array.shape[1] = vector_size(problem, "n");
     return array;
 }
 
 Array discount_gamma(const Case *problem, const char *name) {
     switch ((DiscountGamma)params_choice(&problem->params, "gamma_per")) {
     case GAMMA_ROW:
-        return array_1d(name, problem->dtype, batch_of(problem));
+        return array_1d(name, problem->dtype, vector_size(problem, "batch"));
     case GAMMA_ELEMENT:
         return discount_matrix(problem, name);
     default:
@@ -60,17 +52,9 @@ Status discount_check(const Case *problem) {
     const double gamma = params_real(&problem->params, "gamma");
     if (problem->dtype == DTYPE_F32 && fabs(gamma) > (double)FLT_MAX)
         return status_fail(STATUS_INVALID, "gamma=%g is no f32: at most %g is expected", gamma, (double)FLT_MAX);
-    if ((double)batch_of(problem) * (double)n_of(problem) <= ELEMENTS_MAX) return STATUS_OK;
-    return status_fail(STATUS_INVALID, "batch=%zu n=%zu: more than 2^46 elements", batch_of(problem), n_of(problem));
-}
-
-static Status expect_floats(const Array *array, const char *name, const Case *problem) {
-    if (array->dtype != DTYPE_F32 && array->dtype != DTYPE_F64)
-        return status_fail(STATUS_INVALID, "%s: f32 or f64 is expected, not %s", name, dtype_name(array->dtype));
-    if (problem && array->dtype != problem->dtype)
-        return status_fail(STATUS_INVALID, "%s: %s is expected, as x has it, not %s", name, dtype_name(problem->dtype),
-                           dtype_name(array->dtype));
-    return STATUS_OK;
+    if ((double)vector_size(problem, "batch") * (double)vector_size(problem, "n") <= ELEMENTS_MAX) return STATUS_OK;
+    return status_fail(STATUS_INVALID, "batch=%zu n=%zu: more than 2^46 elements", vector_size(problem, "batch"),
+                       vector_size(problem, "n"));
 }
 
 /* Has the array the shape of x: [batch, n], or [n] where x is [n]? */
@@ -91,7 +75,7 @@ static Status adopt_x(const Array *x, Case *problem) {
     if (x->rank < 0) return status_fail(STATUS_INVALID, "x: missing; an f32 or f64 array [n] or [batch, n] is expected");
     if (x->rank != 1 && x->rank != 2)
         return status_fail(STATUS_INVALID, "x: one or two dimensions, [n] or [batch, n], are expected, not %d", x->rank);
-    TRY(expect_floats(x, "x", NULL));
+    TRY(vector_expect_floats(x, "x", NULL));
     problem->dtype = x->dtype;
     TRY(vector_set_size(problem, "batch", x->rank == 2 ? x->shape[0] : 1));
     TRY(vector_set_size(problem, "n", x->shape[x->rank - 1]));
@@ -118,9 +102,9 @@ static Status set_discount(const Array *gamma, Case *problem) {
 
 static Status adopt_gamma(const Array *gamma, const Array *x, Case *problem) {
     if (gamma->rank < 0) return STATUS_OK; /* made from the parameters */
-    TRY(expect_floats(gamma, "gamma", problem));
+    TRY(vector_expect_floats(gamma, "gamma", x));
     const bool one = gamma->rank == 0 || (gamma->rank == 1 && gamma->shape[0] == 1);
-    const bool row = gamma->rank == 1 && gamma->shape[0] == batch_of(problem) && x->rank == 2;
+    const bool row = gamma->rank == 1 && gamma->shape[0] == vector_size(problem, "batch") && x->rank == 2;
     if (!one && !row && !like_x(gamma, x)) return refuse_shape(gamma, "gamma", "[1], [batch] or the shape of x", x);
     TRY(expect_finite(gamma, "gamma"));
     if (one) TRY(set_discount(gamma, problem));
@@ -141,13 +125,13 @@ Status discount_adopt(const Array *x, const Array *gamma, const Array *reset, co
     TRY(adopt_gamma(gamma, x, problem));
     if (dy) {
         if (dy->rank < 0) return status_fail(STATUS_INVALID, "dy: missing; an array of the shape and dtype of x is expected");
-        TRY(expect_floats(dy, "dy", problem));
+        TRY(vector_expect_floats(dy, "dy", x));
         if (!like_x(dy, x)) return refuse_shape(dy, "dy", "the shape of x", x);
     }
     return adopt_reset(reset, x, problem);
 }
 
-enum { GAMMA_STREAM = 101, RESET_STREAM = 102, RESET_DISTANCE = 257 };
+enum { GAMMA_STREAM = 101, RESET_STREAM = 102 };
 
 Status discount_generate_gamma(const Case *problem, Array *gamma) {
     const double parameter = params_real(&problem->params, "gamma");
@@ -162,22 +146,17 @@ Status discount_generate_gamma(const Case *problem, Array *gamma) {
 }
 
 Status discount_generate_reset(const Case *problem, Array *reset) {
-    const uint64_t key = rng_at(problem->seed, RESET_STREAM);
-    const size_t count = array_count(reset);
-    unsigned char *mask = reset->data;
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < count; i++) mask[i] = rng_at(key, i) % RESET_DISTANCE == 0;
-    return STATUS_OK;
+    return vector_generate_mask(problem, RESET_STREAM, reset);
 }
 
 Discount discount_of(const Case *problem, const Array *gamma, const Array *reset) {
-    const size_t n = n_of(problem), k = (size_t)params_int(&problem->params, "k");
+    const size_t n = vector_size(problem, "n"), k = vector_size(problem, "k");
     return (Discount){
         .left = params_choice(&problem->params, "direction") == 1,
         .f32 = problem->dtype == DTYPE_F32,
         .unrounded = is_unrounded(problem),
         .gamma_per = (DiscountGamma)params_choice(&problem->params, "gamma_per"),
-        .batch = batch_of(problem),
+        .batch = vector_size(problem, "batch"),
         .n = n,
         .terms = k == 0 || k > n ? n + 1 : k,
         .gamma = gamma->data,

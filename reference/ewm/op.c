@@ -3,8 +3,6 @@
 #include "ewm.h"
 #include "reference/vector.h"
 
-#include "base/rng.h"
-
 #include <math.h>
 
 #include <string.h>
@@ -82,7 +80,7 @@ static Status check_decay(const Case *problem) {
 
 static Status shapes(const Case *problem, Array *in, Array *out) {
     TRY(check_decay(problem));
-    const size_t n = (size_t)params_int(&problem->params, "n");
+    const size_t n = vector_size(problem, "n");
     in[IN_X] = array_1d("x", problem->dtype, n);
     in[IN_STARTS] = array_1d("starts", DTYPE_U8, params_choice(&problem->params, "segments") == 1 ? n : 0);
     out[0] = array_1d("y", problem->dtype, n);
@@ -104,16 +102,10 @@ static Status adopt(const Array *in, Case *problem) {
     return params_set(&problem->params, "segments", "mask");
 }
 
-enum { STARTS_STREAM = 103, STARTS_DISTANCE = 257 };
+enum { STARTS_STREAM = 103 };
 
 static Status generate(const Case *problem, int index, Array *in) {
-    if (index != IN_STARTS) return STATUS_OK;
-    const uint64_t key = rng_at(problem->seed, STARTS_STREAM);
-    const size_t count = array_count(in);
-    unsigned char *mask = in->data;
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < count; i++) mask[i] = rng_at(key, i) % STARTS_DISTANCE == 0;
-    return STATUS_OK;
+    return index == IN_STARTS ? vector_generate_mask(problem, STARTS_STREAM, in) : STATUS_OK;
 }
 
 /* alpha and q = 1 - alpha, to double-double; from a half-life to 64 bits. */

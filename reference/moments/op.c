@@ -6,7 +6,6 @@
 #include "base/rng.h"
 #include "reference/vector.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,13 +44,9 @@ static const Bound BOUNDS[] = {
     {NULL, NULL},
 };
 
-static size_t param_size(const Case *problem, const char *name) {
-    return (size_t)params_int(&problem->params, name);
-}
-
 static Status shapes(const Case *problem, Array *in, Array *out) {
     static const char *const names[MOMENTS_OUTPUT_COUNT] = {"mean", "var", "skewness", "kurtosis", "min", "max", "m5", "m6"};
-    const size_t rows = param_size(problem, "rows"), cols = param_size(problem, "cols"), order = param_size(problem, "order");
+    const size_t rows = vector_size(problem, "rows"), cols = vector_size(problem, "cols"), order = vector_size(problem, "order");
     in[0] = array_1d("x", problem->dtype, rows);
     in[0].rank = 2;
     in[0].shape[1] = cols;
@@ -69,8 +64,7 @@ static Status adopt(const Array *in, Case *problem) {
     if (x->rank != 1 && x->rank != 2)
         return status_fail(STATUS_INVALID, "x: two dimensions [rows, cols] are expected, or one for a single column, not %d",
                            x->rank);
-    if (x->dtype != DTYPE_F32 && x->dtype != DTYPE_F64)
-        return status_fail(STATUS_INVALID, "x: f32 or f64 is expected, not %s", dtype_name(x->dtype));
+    TRY(vector_expect_floats(x, "x", NULL));
     problem->dtype = x->dtype;
     TRY(vector_set_size(problem, "rows", x->shape[0]));
     TRY(vector_set_size(problem, "cols", x->rank == 2 ? x->shape[1] : 1));
@@ -80,9 +74,7 @@ static Status adopt(const Array *in, Case *problem) {
         return status_fail(STATUS_INVALID, "weights: one per row of x, [%zu], is expected, not %s", x->shape[0],
                            array_describe(weights, given, sizeof given));
     }
-    if (weights->dtype != x->dtype)
-        return status_fail(STATUS_INVALID, "weights: %s is expected, as x is, not %s", dtype_name(x->dtype),
-                           dtype_name(weights->dtype));
+    TRY(vector_expect_floats(weights, "weights", x));
     double least, most;
     if (weights->data) TRY(moments_weights_range(weights, &least, &most)); /* else shapes are all that is known */
     return params_set(&problem->params, "weights", WEIGHTS[WEIGHTS_ROW]);

@@ -146,36 +146,19 @@ static uint64_t draw_nulls(Draw *draw, RedactNulls nulls, bool *name_null, bool 
     return bits >> 48;
 }
 
-static void class_nulls(RedactNulls nulls, size_t k, bool *name_null, bool *visibility_null) {
+/* names: with the name's pieces and bytes, which a column of visibilities does without. */
+static void class_draw(int family, RedactNulls nulls, size_t k, bool names, Class *out) {
     Draw draw = draw_open(k);
-    draw_nulls(&draw, nulls, name_null, visibility_null);
-}
-
-/* All but the pieces, which *pattern is for. */
-static void draw_row(Draw *draw, int family, RedactNulls nulls, const char **pattern, Class *out) {
-    const uint64_t drop = draw_nulls(draw, nulls, &out->name_null, &out->visibility_null);
-    *pattern = draw_text(&FAMILIES[family].patterns, draw_next(draw));
-    out->visibility = draw_text(&FAMILIES[family].visibilities, draw_next(draw));
+    const uint64_t drop = draw_nulls(&draw, nulls, &out->name_null, &out->visibility_null);
+    const char *pattern = draw_text(&FAMILIES[family].patterns, draw_next(&draw));
+    out->visibility = draw_text(&FAMILIES[family].visibilities, draw_next(&draw));
     /* Every other null row owns nothing; the others keep their bytes, which must not matter. */
-    if (out->name_null && (drop & 1)) *pattern = "";
+    if (out->name_null && (drop & 1)) pattern = "";
     if (out->visibility_null && (drop & 2)) out->visibility = "";
     out->visibility_bytes = strlen(out->visibility);
     out->name_bytes = 0;
     out->pieces = 0;
-}
-
-/* As far as the visibility goes: without the name's pieces and bytes. */
-static void class_visibility(int family, RedactNulls nulls, size_t k, Class *out) {
-    Draw draw = draw_open(k);
-    const char *pattern;
-    draw_row(&draw, family, nulls, &pattern, out);
-}
-
-static void class_draw(int family, RedactNulls nulls, size_t k, Class *out) {
-    Draw draw = draw_open(k);
-    const char *pattern;
-    draw_row(&draw, family, nulls, &pattern, out);
-    for (; *pattern && out->pieces < PIECES_MAX; pattern++) {
+    for (; names && *pattern && out->pieces < PIECES_MAX; pattern++) {
         const Piece piece = piece_of(*pattern, &draw);
         out->piece[out->pieces++] = piece;
         out->name_bytes += piece.bytes;
@@ -236,7 +219,7 @@ RedactSizes redact_family_sizes(int family, RedactNulls nulls, size_t rows) {
     const size_t periods = rows / PERIOD, rest = rows % PERIOD;
     for (size_t k = 0; k < (periods ? PERIOD : rest); k++) {
         Class class;
-        class_draw(family, nulls, k, &class);
+        class_draw(family, nulls, k, true, &class);
         const RedactSizes sizes = class_sizes(&class);
         const size_t times = periods + (k < rest ? 1 : 0);
         total.names += times * sizes.names;
@@ -320,11 +303,6 @@ typedef struct Column {
     size_t prefix[PERIOD + 1]; /* bytes of the classes 0 .. k - 1 */
 } Column;
 
-/* The class as far as its column needs it. */
-static void column_draw(const Column *self, size_t k, Class *out) {
-    (self->names ? class_draw : class_visibility)(self->family, self->nulls, k, out);
-}
-
 static Column *column_open(const Case *problem, bool names) {
     Column *self = calloc(1, sizeof *self);
     if (!self) return NULL;
@@ -339,7 +317,7 @@ static Column *column_open(const Case *problem, bool names) {
     self->after = !slice ? 0 : names ? REDACT_NAMES_AFTER : REDACT_VISIBILITIES_AFTER;
     for (size_t k = 0; k < PERIOD && k < rows; k++) {
         Class class;
-        column_draw(self, k, &class);
+        class_draw(self->family, self->nulls, k, names, &class);
         self->prefix[k + 1] = self->prefix[k] + (names ? class.name_bytes : class.visibility_bytes);
     }
     return self;
@@ -382,7 +360,7 @@ static void fill_chars(const Column *column, uint64_t seed, Array *in) {
 #pragma omp parallel for schedule(static)
     for (size_t row = 0; row < column->rows; row++) {
         Class class;
-        column_draw(column, column_class(column, row), &class);
+        class_draw(column->family, column->nulls, column_class(column, row), column->names, &class);
         unsigned char *to = chars + column_offset(column, row);
         if (column->names) {
             Letters letters = {.key = rng_at(key, row)};
@@ -401,7 +379,8 @@ static void fill_validity(const Column *column, Array *in) {
         unsigned valid = 0;
         for (size_t row = 8 * b; row < 8 * b + 8 && row < column->rows; row++) {
             bool name_null, visibility_null;
-            class_nulls(column->nulls, column_class(column, row), &name_null, &visibility_null);
+            Draw draw = draw_open(column_class(column, row));
+            draw_nulls(&draw, column->nulls, &name_null, &visibility_null);
             valid |= !(column->names ? name_null : visibility_null) ? 1u << (row - 8 * b) : 0;
         }
         validity[b] = (unsigned char)valid;

@@ -43,10 +43,6 @@ Status redact_check_bytes(DType offsets, const char *what, size_t bytes) {
     return status_fail(STATUS_INVALID, "%s: %zu bytes; int32 offsets hold %d; use dtype=i64", what, bytes, INT32_MAX);
 }
 
-static size_t param_size(const Case *problem, const char *name) {
-    return (size_t)params_int(&problem->params, name);
-}
-
 static RedactNulls nulls_of(const Case *problem) {
     return (RedactNulls)params_choice(&problem->params, "nulls");
 }
@@ -54,24 +50,24 @@ static RedactNulls nulls_of(const Case *problem) {
 /* What the rows own; of the user's own data, what the arrays hold. */
 static RedactSizes sizes_of(const Case *problem) {
     if (!redact_is_own(problem))
-        return redact_family_sizes(redact_family(problem->input), nulls_of(problem), param_size(problem, "rows"));
-    const size_t redacted = param_size(problem, "redacted_bytes");
-    return (RedactSizes){param_size(problem, "names_bytes"), param_size(problem, "visibilities_bytes"), {redacted, redacted}};
+        return redact_family_sizes(redact_family(problem->input), nulls_of(problem), vector_size(problem, "rows"));
+    const size_t redacted = vector_size(problem, "redacted_bytes");
+    return (RedactSizes){vector_size(problem, "names_bytes"), vector_size(problem, "visibilities_bytes"), {redacted, redacted}};
 }
 
 static Status no_sizes_given(const Case *problem) {
     static const char *const names[] = {"names_bytes", "visibilities_bytes", "redacted_bytes"};
     for (int i = 0; i < 3; i++)
-        if (param_size(problem, names[i]) != 0)
+        if (vector_size(problem, names[i]) != 0)
             return status_fail(STATUS_INVALID, "%s=%zu, but input=%s decides the bytes; only data of your own sets it", names[i],
-                               param_size(problem, names[i]), problem->input);
+                               vector_size(problem, names[i]), problem->input);
     return STATUS_OK;
 }
 
 static Status shapes(const Case *problem, Array *in, Array *out) {
     if (!redact_is_own(problem)) TRY(no_sizes_given(problem));
     const RedactSizes sizes = sizes_of(problem);
-    const size_t rows = param_size(problem, "rows"), bitmap = redact_validity_bytes(rows);
+    const size_t rows = vector_size(problem, "rows"), bitmap = redact_validity_bytes(rows);
     const bool slice = params_choice(&problem->params, "slice") != 0 && !redact_is_own(problem);
     const RedactNulls nulls = nulls_of(problem);
     const size_t names = sizes.names + (slice ? REDACT_NAMES_BEFORE + REDACT_NAMES_AFTER : 0);
@@ -170,12 +166,12 @@ static Status adopt(const Array *in, Case *problem) {
 static Work work(const Case *problem) {
     const RedactSizes sizes = sizes_of(problem);
     const RedactNulls nulls = nulls_of(problem);
-    const double rows = (double)param_size(problem, "rows");
+    const double rows = (double)vector_size(problem, "rows");
     const int bitmaps = (redact_names_have_nulls(nulls) ? 1 : 0) + (redact_visibilities_have_nulls(nulls) ? 1 : 0) +
                         (nulls != REDACT_NULLS_NONE ? 1 : 0);
     return (Work){.bytes = (double)(sizes.names + sizes.visibilities + sizes.redacted[REDACT_EXACT]) +
                            3 * (rows + 1) * (double)dtype_size(problem->dtype) +
-                           bitmaps * (double)redact_validity_bytes(param_size(problem, "rows")),
+                           bitmaps * (double)redact_validity_bytes(vector_size(problem, "rows")),
                   .elements = rows};
 }
 

@@ -62,7 +62,7 @@ static Work work(const Case *problem) {
  * one element, incomplete ones by none, and a user's function may look at none. */
 static double least_read(const Case *problem, const Array *in, int bound) {
     (void)bound;
-    const size_t n = array_count(&in[0]), w = (size_t)params_int(&problem->params, "window");
+    const size_t n = array_count(&in[0]), w = vector_size(problem, "window");
     const int agg = params_choice(&problem->params, "agg");
     if (agg == ROLLING_APPLY || ((agg == ROLLING_VAR || agg == ROLLING_STD) && w == 1)) return 0;
     size_t read = 0, run = 0;

@@ -77,8 +77,6 @@ static void operations_keep_their_promises(void **state) {
         check("multiply double", i, dd_multiply_double(a, c), 6);
         mpfr_div(expected, left, right, MPFR_RNDN);
         check("divide", i, dd_divide(a, b), 16);
-        mpfr_div_d(expected, left, c, MPFR_RNDN);
-        check("divide double", i, dd_divide_double(a, c), 8);
         mpfr_abs(left, left, MPFR_RNDN);
         mpfr_sqrt(expected, left, MPFR_RNDN);
         check("sqrt", i, dd_sqrt(a.hi < 0 ? dd_negate(a) : a), 8);
@@ -87,7 +85,7 @@ static void operations_keep_their_promises(void **state) {
 
 static void hand_computed(void **state) {
     (void)state;
-    const Dd third = dd_divide_double(dd_from(1), 3);
+    const Dd third = dd_divide(dd_from(1), dd_from(3));
     assert_true(third.hi == 0x1.5555555555555p-2 && third.lo == 0x1.5555555555555p-56);
     const Dd one = dd_multiply_double(third, 3);
     assert_true(one.hi == 1 && fabs(one.lo) <= 0x1p-105);
