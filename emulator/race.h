@@ -79,7 +79,7 @@ void shadow_launch_finish(void);
 
 /* What atomic and volatile writes carry to those who read them: one record for each such address. */
 typedef struct SyncVar {
-    uintptr_t key;         /* address, and for shared memory the block; 0: an unused place */
+    uintptr_t key;         /* address, and for shared memory the block */
     uint32_t block;        /* who wrote last: what it carries at block scope is for that block alone */
     Knowledge *carried[2]; /* by EmulatorScope */
 } SyncVar;

@@ -2,6 +2,7 @@
 #include "emulator/memory.h"
 #include "emulator/race.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -98,49 +99,38 @@ void shadow_launch_finish(void) {
     if (device.words) madvise(device.words, arena_handed_out() / WORD_BYTES * sizeof(ShadowWord), MADV_DONTNEED);
 }
 
-/* An open-addressing hash table. Shared memory of different blocks may have one address; the resident slot tells them apart, and as
- * a slot's next block may find records of the one before, keys of shared memory carry the block's number. */
-
-static SyncVar *table;
-static size_t room, used;
+/* A tree. Shared memory of different blocks may have one address; the resident slot tells them apart, and as a slot's next block
+ * may find records of the one before, keys of shared memory carry the block's number. */
+static void *variables;
 
 static uintptr_t key_of(const void *address) {
     const uintptr_t key = (uintptr_t)address;
     return arena_contains(address) ? key : key ^ ((uintptr_t)(engine.current->block->linear + 1) << 48);
 }
 
-static SyncVar *look_up(uintptr_t key) {
-    size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (room - 1);
-    while (table[at].key && table[at].key != key) at = (at + 1) & (room - 1);
-    return &table[at];
-}
-
-static void grow(void) {
-    SyncVar *old = table;
-    const size_t old_room = room;
-    room = old_room ? 2 * old_room : 1024;
-    table = calloc(room, sizeof *table);
-    if (!table) fault_internal("no memory for the race detector's atomics");
-    for (size_t i = 0; i < old_room; i++)
-        if (old[i].key) *look_up(old[i].key) = old[i];
-    free(old);
+static int by_key(const void *a, const void *b) {
+    const uintptr_t one = ((const SyncVar *)a)->key, other = ((const SyncVar *)b)->key;
+    return (one > other) - (one < other);
 }
 
 SyncVar *syncvar_at(const void *address, bool make) {
-    if (2 * used >= room) grow();
-    const uintptr_t key = key_of(address);
-    SyncVar *var = look_up(key);
-    if (var->key) return var;
-    if (!make) return NULL;
-    used++;
-    *var = (SyncVar){.key = key};
+    const SyncVar wanted = {.key = key_of(address)};
+    SyncVar **found = tfind(&wanted, &variables, by_key);
+    if (found || !make) return found ? *found : NULL;
+    SyncVar *var = calloc(1, sizeof *var);
+    if (!var) fault_internal("no memory for the race detector's atomics");
+    *var = wanted;
+    if (!tsearch(var, &variables, by_key)) fault_internal("no memory for the race detector's atomics");
     return var;
 }
 
+static void forget(void *var_) {
+    SyncVar *var = var_;
+    for (int scope = 0; scope < 2; scope++) knowledge_drop(&var->carried[scope]);
+    free(var);
+}
+
 void syncvar_forget_all(void) {
-    for (size_t i = 0; i < room; i++)
-        for (int scope = 0; scope < 2; scope++) knowledge_drop(&table[i].carried[scope]);
-    free(table);
-    table = NULL;
-    room = used = 0;
+    tdestroy(variables, forget);
+    variables = NULL;
 }

@@ -4,6 +4,7 @@
 
 #include "base/process.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -18,39 +19,17 @@ char *__cxa_demangle(const char *mangled, char *buffer, size_t *size, int *statu
 
 /* An ELF file that is loaded: the program, or the module with the kernels. */
 typedef struct Image {
-    uintptr_t bias, begin, end; /* the last two: in memory */
+    uintptr_t bias;
     char path[4096];
     const unsigned char *bytes; /* the file; NULL: it cannot be read */
 } Image;
 enum { IMAGES_MAX = 8 };
 
-typedef struct Search {
-    uintptr_t address;
-    Image found;
-} Search;
-
-static void note_extent(const struct dl_phdr_info *info, const ElfW(Phdr) * part, Image *image) {
-    const uintptr_t begin = info->dlpi_addr + part->p_vaddr, end = begin + part->p_memsz;
-    if (part->p_type != PT_LOAD) return;
-    if (!image->end || begin < image->begin) image->begin = begin;
-    if (end > image->end) image->end = end;
-}
-
-static int has_address(struct dl_phdr_info *info, size_t size, void *search_) {
-    Search *search = search_;
-    (void)size;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        if (part->p_type != PT_LOAD || search->address - (info->dlpi_addr + part->p_vaddr) >= part->p_memsz) continue;
-        for (int p = 0; p < info->dlpi_phnum; p++) note_extent(info, &info->dlpi_phdr[p], &search->found);
-        search->found.bias = info->dlpi_addr;
-        snprintf(search->found.path, sizeof search->found.path, "%s", info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "");
-        if (search->found.path[0]) return 1;
-        const ssize_t length = readlink("/proc/self/exe", search->found.path, sizeof search->found.path - 1);
-        search->found.path[length > 0 ? length : 0] = '\0';
-        return 1;
-    }
-    return 0;
+static Image image_at(const struct link_map *map) {
+    Image image = {.bias = map->l_addr};
+    snprintf(image.path, sizeof image.path, "%s", map->l_name);
+    if (!image.path[0] && readlink("/proc/self/exe", image.path, sizeof image.path - 1) < 0) image.path[0] = '\0';
+    return image;
 }
 
 static const unsigned char *file_bytes(const char *path) {
@@ -66,13 +45,14 @@ static const unsigned char *file_bytes(const char *path) {
 static const Image *image_of(const void *address) {
     static Image known[IMAGES_MAX];
     static int count;
-    Search search = {.address = (uintptr_t)address};
-    if (!dl_iterate_phdr(has_address, &search)) return NULL;
+    struct dl_find_object found;
+    if (_dl_find_object((void *)(uintptr_t)address, &found) != 0) return NULL;
     for (int i = 0; i < count; i++)
-        if (known[i].bias == search.found.bias) return known[i].bytes ? &known[i] : NULL;
+        if (known[i].bias == found.dlfo_link_map->l_addr) return known[i].bytes ? &known[i] : NULL;
     if (count == IMAGES_MAX) return NULL;
-    search.found.bytes = file_bytes(search.found.path);
-    known[count++] = search.found;
+    known[count] = image_at(found.dlfo_link_map);
+    known[count].bytes = file_bytes(known[count].path);
+    count++;
     return known[count - 1].bytes ? &known[count - 1] : NULL;
 }
 
@@ -87,10 +67,10 @@ static const Elf64_Shdr *section_named(const Image *image, const char *name) {
 }
 
 bool symbol_image(const void *inside, const unsigned char **begin, size_t *bytes) {
-    Search search = {.address = (uintptr_t)inside};
-    if (!dl_iterate_phdr(has_address, &search)) return false;
-    *begin = (const unsigned char *)search.found.begin;
-    *bytes = search.found.end - search.found.begin;
+    struct dl_find_object found;
+    if (_dl_find_object((void *)(uintptr_t)inside, &found) != 0) return false;
+    *begin = found.dlfo_map_start;
+    *bytes = (size_t)((const char *)found.dlfo_map_end - (const char *)found.dlfo_map_start);
     return true;
 }
 
