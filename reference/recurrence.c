@@ -392,10 +392,6 @@ typedef struct Tiles {
 } Tiles;
 static const Tiles TILES = {run_tile, sizeof(RecurrenceSum)}, TILES_WIDE = {run_tile_wide, sizeof(WideSum)};
 
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* At most as many terms as elements. Each sum stands alone: only its own value passes the range. */
 static Status run_window(const RecurrenceLine *line, size_t terms, RecurrenceEmit emit, void *context) {
     const Tiles *how = line->wide ? &TILES_WIDE : &TILES;
@@ -405,9 +401,9 @@ static Status run_window(const RecurrenceLine *line, size_t terms, RecurrenceEmi
 #pragma omp parallel for schedule(dynamic)
     for (size_t task = 0; task < tasks; task++) {
         void *tails = malloc(terms * how->sum_size);
-        const size_t end = tails ? smaller((task + 1) * tiles_per_task, tiles) : 0;
+        const size_t end = tails ? fewer((task + 1) * tiles_per_task, tiles) : 0;
         for (size_t tile = task * tiles_per_task; tile < end; tile++)
-            how->run(line, tile * terms, smaller((tile + 1) * terms, line->n), terms, tails, emit, context);
+            how->run(line, tile * terms, fewer((tile + 1) * terms, line->n), terms, tails, emit, context);
         if (!tails) {
 #pragma omp atomic write
             starved = true;

@@ -41,6 +41,10 @@ static inline double larger(double a, double b) {
     return a > b ? a : b;
 }
 
+static inline size_t fewer(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
 /* Is element i of an f32 or f64 array neither NaN nor infinite? */
 static inline bool vector_finite_at(const Array *array, size_t i) {
     return array->dtype == DTYPE_F64 ? isfinite(((const double *)array->data)[i]) : isfinite(((const float *)array->data)[i]);

@@ -104,13 +104,6 @@ static void backwards(const Factors *f, const double *trial, Chance *self) {
     self->chain = larger(self->chain, chain);
 }
 
-/* memory: [n]. */
-static Chance chance_of(const Factors *factors, double *memory) {
-    Chance self = forwards(factors, memory);
-    backwards(factors, memory, &self);
-    return self;
-}
-
 static Chance chance_add(const Chance *a, const Chance *b) {
     const double partial = a->partial + b->partial;
     return (Chance){.known = a->known && b->known,
@@ -258,7 +251,9 @@ static Status all_terms(const Gradient *g, size_t b, RowMemory *row, Chance *cha
     memcpy(row->trial, g->dx_tolerance + b * self->n, self->n * sizeof *row->trial);
     const DiscountErrors dx_errors = discount_errors(&transposed, &g->of_dy);
     if (!discount_sharpen(&dx_errors, &dx, row->dx, row->trial, row->dx_parts)) return STATUS_OK;
-    *chance = chance_of(&(Factors){&y, &dx, row->y, row->dx, row->y_parts, row->dx_parts}, row->trial);
+    const Factors factors = {&y, &dx, row->y, row->dx, row->y_parts, row->dx_parts};
+    *chance = forwards(&factors, row->trial);
+    backwards(&factors, row->trial, chance);
     return STATUS_OK;
 }
 

@@ -1,6 +1,8 @@
 /* See moments.h. */
 #include "moments.h"
 
+#include "reference/vector.h"
+
 #include <float.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -133,10 +135,6 @@ static Layout layout_of(const MomentsInput *input) {
     return self;
 }
 
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* parts[chunk * lanes + lane]; the sums are of x times the columns' scale. */
 static void first_pass(const Layout *layout, const MomentsColumn *columns, FirstPart *parts) {
     const MomentsInput *input = layout->input;
@@ -144,14 +142,14 @@ static void first_pass(const Layout *layout, const MomentsColumn *columns, First
 #pragma omp parallel for schedule(dynamic) collapse(2)
     for (size_t c = 0; c < layout->chunks; c++)
         for (size_t s = 0; s < layout->strips; s++) {
-            const size_t first = s * LANES, count = smaller(LANES, layout->lanes - first);
+            const size_t first = s * LANES, count = fewer(LANES, layout->lanes - first);
             FirstWork work = {0};
             for (size_t l = 0; l < count; l++) {
                 work.scale[l] = columns[(first + l) % input->cols].scale;
                 work.min[l] = INFINITY;
                 work.max[l] = -INFINITY;
             }
-            rows(layout, &work, c * CHUNK, smaller((c + 1) * CHUNK, layout->rows), first, count);
+            rows(layout, &work, c * CHUNK, fewer((c + 1) * CHUNK, layout->rows), first, count);
             for (size_t l = 0; l < count; l++)
                 parts[c * layout->lanes + first + l] = (FirstPart){dd_fast_two_sum(work.sum[l], work.error[l]), work.sum_abs[l],
                                                                    work.min[l], work.max[l], work.nans[l]};
@@ -165,14 +163,14 @@ static void second_pass(const Layout *layout, const MomentsColumn *columns, Seco
 #pragma omp parallel for schedule(dynamic) collapse(2)
     for (size_t c = 0; c < layout->chunks; c++)
         for (size_t s = 0; s < layout->strips; s++) {
-            const size_t first = s * LANES, count = smaller(LANES, layout->lanes - first);
+            const size_t first = s * LANES, count = fewer(LANES, layout->lanes - first);
             SecondWork work = {0};
             for (size_t l = 0; l < count; l++) {
                 const MomentsColumn *column = &columns[(first + l) % input->cols];
                 work.scale[l] = column->scale;
                 work.shift[l] = column->shift;
             }
-            rows(layout, &work, c * CHUNK, smaller((c + 1) * CHUNK, layout->rows), first, count);
+            rows(layout, &work, c * CHUNK, fewer((c + 1) * CHUNK, layout->rows), first, count);
             for (size_t l = 0; l < count; l++)
                 for (int p = 1; p <= input->powers; p++)
                     parts[c * layout->lanes + first + l].power[p] = dd_fast_two_sum(work.sum[p][l], work.error[p][l]);

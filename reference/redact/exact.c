@@ -140,13 +140,6 @@ Status redact_count(const Array *in, RedactBound bound, size_t *bytes) {
     return STATUS_OK;
 }
 
-static void put_offset(Array *offsets, size_t i, size_t value) {
-    if (offsets->dtype == DTYPE_I32)
-        ((int32_t *)offsets->data)[i] = (int32_t)value;
-    else
-        ((int64_t *)offsets->data)[i] = (int64_t)value;
-}
-
 static unsigned char *put_bytes(unsigned char *to, Bytes bytes) {
     if (bytes.count) memcpy(to, bytes.at, bytes.count);
     return to + bytes.count;
@@ -158,7 +151,7 @@ static void write_chunk(const Array *in, RedactBound bound, size_t c, size_t sta
     unsigned char *chars = out[REDACT_CHARS].data, *validity = out[REDACT_VALIDITY].shape[0] ? out[REDACT_VALIDITY].data : NULL;
     for (size_t row = c * CHUNK_ROWS; row < end; row++) {
         const Redacted redacted = redact_row(in, bound, row);
-        put_offset(&out[REDACT_OFFSETS], row, start);
+        redact_put_offset(&out[REDACT_OFFSETS], row, start);
         if (validity) {
             if (row % 8 == 0) validity[row / 8] = 0; /* unused bits of the last byte stay 0 */
             validity[row / 8] = (unsigned char)(validity[row / 8] | (redacted.null ? 0 : 1) << row % 8);
@@ -186,7 +179,7 @@ Status redact_exact(const Case *problem, const Array *in, int bound, Array *out)
         out[REDACT_VALIDITY].shape[0] = with ? redact_validity_bytes(rows) : 0;
 #pragma omp parallel for schedule(dynamic)
         for (size_t c = 0; c < chunks; c++) write_chunk(in, (RedactBound)bound, c, starts[c], out);
-        put_offset(&out[REDACT_OFFSETS], rows, total);
+        redact_put_offset(&out[REDACT_OFFSETS], rows, total);
     }
     free(starts);
     return status;

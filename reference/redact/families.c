@@ -6,6 +6,8 @@
  * changes every offset and every letter, but no total. */
 #include "redact.h"
 
+#include "reference/vector.h"
+
 #include "base/rng.h"
 
 #include <stdlib.h>
@@ -173,10 +175,6 @@ static bool piece_is_blank(const Piece *piece) {
     return piece->kind == THIS_BYTE && piece->byte <= 0x20;
 }
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* The definitions of the oracles once more, over pieces: these rows may be long, and there are 65521 of them to add up. */
 static size_t exact_bytes(const Class *class) {
     if (class->name_null || class->visibility_null) return 0;
@@ -186,9 +184,9 @@ static size_t exact_bytes(const Class *class) {
     int p = 0;
     while (p < class->pieces && !(class->piece[p].kind == THIS_BYTE && class->piece[p].byte == ' '))
         before += class->piece[p++].bytes;
-    if (p == class->pieces) return least(piece_width(&class->piece[0]), class->name_bytes) + 1 + before;
+    if (p == class->pieces) return fewer(piece_width(&class->piece[0]), class->name_bytes) + 1 + before;
     const size_t after = class->name_bytes - before - 1;
-    return (after ? least(piece_width(&class->piece[p + 1]), after) : 0) + 1 + before;
+    return (after ? fewer(piece_width(&class->piece[p + 1]), after) : 0) + 1 + before;
 }
 
 /* The bytes of the token that starts at or after piece *p; *p comes to its end, *first to its first piece. */
@@ -205,7 +203,7 @@ static size_t api_bytes(const Class *class) {
     if (class->name_null) return 0;
     int p = 0, first;
     const size_t one = token_bytes(class, &p, &first), two = token_bytes(class, &p, &first);
-    return two ? least(piece_width(&class->piece[first]), two) + 1 + one : 0;
+    return two ? fewer(piece_width(&class->piece[first]), two) + 1 + one : 0;
 }
 
 static RedactSizes class_sizes(const Class *class) {
@@ -340,16 +338,8 @@ static size_t column_offset(const Column *self, size_t row) {
 }
 
 static void fill_offsets(const Column *column, Array *in) {
-    int32_t *i32 = in->dtype == DTYPE_I32 ? in->data : NULL;
-    int64_t *i64 = in->dtype == DTYPE_I64 ? in->data : NULL;
 #pragma omp parallel for schedule(static)
-    for (size_t row = 0; row <= column->rows; row++) {
-        const size_t offset = column_offset(column, row);
-        if (i32)
-            i32[row] = (int32_t)offset;
-        else
-            i64[row] = (int64_t)offset;
-    }
+    for (size_t row = 0; row <= column->rows; row++) redact_put_offset(in, row, column_offset(column, row));
 }
 
 static void fill_chars(const Column *column, uint64_t seed, Array *in) {

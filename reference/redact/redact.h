@@ -46,6 +46,13 @@ static inline size_t redact_validity_bytes(size_t rows) {
     return rows / 8 + (rows % 8 != 0);
 }
 
+static inline void redact_put_offset(Array *offsets, size_t i, size_t value) {
+    if (offsets->dtype == DTYPE_I32)
+        ((int32_t *)offsets->data)[i] = (int32_t)value;
+    else
+        ((int64_t *)offsets->data)[i] = (int64_t)value;
+}
+
 /* The character that starts with this byte, in bytes: 1 to 4. */
 static inline size_t redact_width(unsigned char lead) {
     return lead >= 0xf8 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
