@@ -11,7 +11,8 @@ import subprocess
 import sys
 
 SECONDS = 20
-FIXED = "-c safe.directory=* -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false".split()
+FIXED = """-c safe.directory=* -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false
+    -c i18n.logOutputEncoding=UTF-8""".split()
 FILTERS = ("config", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$")
 # Changes of results and of what is generated from them are none.
 TRACKED = "status --porcelain --untracked-files=no --ignore-submodules=all -- . :!results :!REPORT.md :!docs/figures"
@@ -19,15 +20,15 @@ TRACKED = "status --porcelain --untracked-files=no --ignore-submodules=all -- . 
 NEW = "ls-files --others --exclude-standard -- harness impls reference cmake tests/mutants tests/regression CMakeUserPresets.json"
 
 
-def call(folder, settings, words):
-    """settings: those of the configuration that get an empty value."""
+def call(folder, settings, words, asked=""):
+    """settings: those of the configuration that get an empty value. asked: git's stdin."""
     variables = {"GIT_OPTIONAL_LOCKS": "0", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
     for k, name in enumerate(settings):
         variables |= {f"GIT_CONFIG_KEY_{k}": name, f"GIT_CONFIG_VALUE_{k}": ""}
     try:
         done = subprocess.run(
             ["git", "-C", folder, *FIXED, *words],
-            stdin=subprocess.DEVNULL,
+            input=asked.encode(),
             capture_output=True,
             timeout=SECONDS,
             env={**os.environ, **variables, "GIT_CONFIG_COUNT": str(len(settings))},

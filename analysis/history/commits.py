@@ -1,22 +1,12 @@
 """What a project's git knows of the commits of rows: their order and subjects."""
 
 import datetime
-import os
 import pathlib
 import re
-import subprocess
+import runpy
 from dataclasses import dataclass
 
-# A checkout may be anybody's: nothing that its configuration names is run, and nothing is fetched.
-SETTINGS = (
-    "safe.directory=*",
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "log.showSignature=false",
-    "i18n.logOutputEncoding=UTF-8",
-)
-QUIET = [word for setting in SETTINGS for word in ("-c", setting)]
-ALONE = {"GIT_OPTIONAL_LOCKS": "0", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
+GIT = runpy.run_path(str(pathlib.Path(__file__).resolve().parents[2] / "cmake/checkout.py"))
 HASH = re.compile("[0-9a-f]{7,64}")
 
 
@@ -35,17 +25,7 @@ class Repository:
 
     def git(self, *words, lines=()):
         """Its output; nothing where git fails or is missing."""
-        try:
-            done = subprocess.run(
-                ["git", "-C", self.folder, *QUIET, *words],
-                input="".join(f"{line}\n" for line in lines).encode(),
-                capture_output=True,
-                check=False,
-                env={**os.environ, **ALONE},
-            )
-        except OSError:
-            return ""
-        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+        return GIT["call"](self.folder, (), words, "".join(f"{line}\n" for line in lines)) or ""
 
     def find(self, names):
         """Name (a hash, maybe abbreviated) -> Commit; those that git does not know are missing."""

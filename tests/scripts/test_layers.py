@@ -113,7 +113,6 @@ MAY_IMPORT = {
 ANY = "the builds of ab and calibrate"
 MAY_START = {
     "plots/figures_sweep.py": "gnuplot",
-    "analysis/history/commits.py": "git",
     "analysis/compare/builds.py": ANY,
 }
 READERS = ("analysis", "plots")  # they know rows and nothing else
