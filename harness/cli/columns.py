@@ -114,10 +114,6 @@ def as_strings(path, column):
     if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
         raise Wrong(f"{path}: the column is of type {column.type}; strings are expected")
     strings = column.cast(kind).cast(pyarrow.large_string()).combine_chunks()
-    if isinstance(strings, pyarrow.ChunkedArray):
-        strings = (
-            pyarrow.concat_arrays(strings.chunks) if strings.num_chunks else pyarrow.array([], pyarrow.large_string())
-        )
     return strings, types.is_large_string(kind)
 
 
