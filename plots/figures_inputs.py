@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 
 from analysis import rows as r
 from plots import style
+from plots.figures_ladder import name_in
 
 MOST_LINES = 26
 LEVELS = (
@@ -22,7 +23,7 @@ def cells_of(rows):
     for row in rows:
         if row["verdict"] not in ("pass", "fail", "error"):
             continue
-        key = r.name_of(row) + (f" ({row['bound']['name']})" if r.is_declared(row) else "")
+        key = name_in(row)
         worst, failed, clear = cells[key].get(row["input"], (0.0, 0, True))
         ratio = r.worst_ratio(row) or 0.0
         worst = max(worst, ratio if math.isfinite(ratio) else 0.0)

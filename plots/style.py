@@ -7,7 +7,9 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.transforms import ScaledTranslation
+from scipy.optimize import isotonic_regression
 
 from analysis import rows as r
 from analysis.output import write_whole
@@ -133,16 +135,14 @@ def write_title(figure, title):
     return 0.29 + 0.14 * len(lines)
 
 
-def head(figure, title, handles=(), labels=None):
+def head(figure, title, handles=()):
     """A title and, below it, the legend in as few rows as fit; the layout leaves that room at the top (see finish), and each row after the first makes the figure higher."""
     used = write_title(figure, title)
     room = used + 0.03
     if handles:
-        labels = labels or [h.get_label() for h in handles]
         for columns in range(len(handles), 0, -1):
             legend = figure.legend(
-                handles,
-                labels,
+                handles=handles,
                 loc="upper left",
                 bbox_to_anchor=(0, 1),
                 bbox_transform=from_top(figure, used),
@@ -184,20 +184,11 @@ def log_ticks(low, high):
 
 def spread(positions, gap):
     """Moves sorted-by-value label positions apart to at least `gap`, as little as possible and without changing their order."""
-    order = sorted(range(len(positions)), key=lambda i: positions[i])
-    groups = []  # each: [sum of wanted centres of the first label, count]
-    for i in order:
-        groups.append([positions[i], 1])
-        while len(groups) > 1:
-            (a, m), (b, n) = groups[-2], groups[-1]
-            if a + m * gap <= b:
-                break
-            groups[-2:] = [[(a * m + (b - m * gap) * n) / (m + n), m + n]]
-    placed = [start + k * gap for start, size in groups for k in range(size)]
-    result = [0.0] * len(positions)
-    for i, position in zip(order, placed):
-        result[i] = position
-    return result
+    order = np.argsort(positions, kind="stable")
+    steps = gap * np.arange(len(order))
+    placed = np.empty(len(order))
+    placed[order] = isotonic_regression(np.asarray(positions)[order] - steps).x + steps
+    return placed.tolist()
 
 
 def label_line_ends(axes, labels, fontsize):
