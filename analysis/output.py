@@ -17,6 +17,10 @@ class End(Exception):
 
     code = USAGE
 
+    def __init__(self, message, code=None):
+        super().__init__(message)
+        self.code = code or self.code
+
 
 def hand_over(verb, path=b"", data=b"", begins=b"", folders=False):
     """One record of harness/cli/files.c. False: no program is there, the script was started by hand."""

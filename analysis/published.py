@@ -37,13 +37,6 @@ def comments(path):
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def read(path):
-    """(what the comments say, the header, the lines as {column: number})."""
-    data = split(path)[1]
-    table = [{name: float(value) for name, value in line.items() if value} for line in csv.DictReader(data)]
-    return comments(path), next(csv.reader(data)), table
-
-
 def number_or_text(value):
     try:
         return float(value)
@@ -66,13 +59,14 @@ def series(op, parameter, row):
     path = FOLDER / f"{op}.csv"
     if not path.exists() or comments(path).get("layout") == "points":
         return None
-    said, header, table = read(path)
-    params = row.get("params") or {}
+    said, table, params = comments(path), csv.DictReader(split(path)[1]), row.get("params") or {}
+    header = table.fieldnames
     keys = [name for name in header if name in params]
     if parameter not in keys or said.get("dtype", row.get("dtype")) != row.get("dtype"):
         return None
     scale, lines = UNITS[said["unit"]], {}
     for line in table:
+        line = {name: float(value) for name, value in line.items() if value}
         if all(line.get(key) == params[key] for key in keys if key != parameter):
             for name in header:
                 if name not in keys and name in line:

@@ -101,6 +101,20 @@ def settle(row):
     return row
 
 
+# Options that do not decide which rows a run makes, and how many words they are.
+WHERE_AND_HOW_LONG = {"--out": 2, "--budget": 2, "--timeline": 2, "--resume": 1, "--verbose": 1}
+
+
+def asked_of(words):
+    """Of a command line without the program what decides which rows it makes."""
+    left = []
+    while words:
+        taken = WHERE_AND_HOW_LONG.get(words[0], 0)
+        left += [] if taken else words[:1]
+        words = words[taken or 1 :]
+    return left
+
+
 def campaign_of(environments, row):
     """Where times may be compared: one build (the environment's id) on one card; of a run without an id, the run alone."""
     environment = environments.get(row.get("run")) or {}

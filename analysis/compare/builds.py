@@ -23,9 +23,7 @@ AS_GIVEN = ("variants", "device", "timeout", "memory-limit")  # options of `run`
 
 
 class Failed(End):
-    def __init__(self, message, code=MACHINE):
-        super().__init__(message)
-        self.code = code
+    code = MACHINE
 
 
 class Interrupted(BaseException):

@@ -22,7 +22,7 @@ def judge(comparisons, min_effect=decide.MIN_EFFECT, noise=None):
 
 def judge_suite(pending, min_effect, noise):
     suites = together.suites_of(pending, min_effect)
-    set_shares(pending, suites)
+    set_shares(suites)
     groups = {}
     for c in pending:
         c.tested_on = kind_of_test(c.base_processes, c.new_processes, len(pending), c.share)
@@ -47,7 +47,7 @@ def judge_suite(pending, min_effect, noise):
     return [suite.together for suite in suites if suite.together]
 
 
-def set_shares(pending, suites):
+def set_shares(suites):
     """Sets each test's share of alpha. It depends on the size of the suite and on what was planned, never on what was found."""
     for suite in suites:
         two_stages = any(stages == 2 for c in suite.group for s in c.series for _, _, stages in s.sessions)

@@ -14,8 +14,6 @@ from analysis.lines import BadResults, read_lines
 CHANGED = "+changes"
 # variables.RUNGS_AB of older rows
 NOTE = re.compile(r"(base|new), process (\d+) of \d+, seed (\d+)(?:, stage (\d) of (\d))?")
-WITH_VALUE = ("--out", "--budget", "--timeline")  # options that say nothing of which rows are asked for
-FLAGS = ("--resume", "--verbose")  # nor do these
 
 
 class Session(typing.NamedTuple):
@@ -99,12 +97,7 @@ class Side:
     def asked(self, run):
         """What the run was told to do, as far as it decides which rows it makes: a run resumed was asked what the one before it was."""
         words = [str(word) for word in (self.environments.get(run) or {}).get("argv") or []]
-        left, skip = [], False
-        for word in words[1:]:
-            if not skip and word not in (*WITH_VALUE, *FLAGS):
-                left.append(word)
-            skip = not skip and word in WITH_VALUE
-        return tuple(left)
+        return tuple(r.asked_of(words[1:]))
 
     @functools.cached_property
     def attempts(self):

@@ -16,12 +16,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 
-class NoLibrary(End):
-    """A package that the page needs is not installed."""
-
-    code = MACHINE
-
-
 def default_results():
     return sorted((ROOT / "results").glob("*.jsonl"))
 
@@ -74,7 +68,7 @@ def write_html(results, paths, args):
 
         html.write(results, paths, args.html, args.repository)
     except ModuleNotFoundError as error:
-        missing = NoLibrary(f"--html: the Python package {error.name} is missing (./rungs installs it)")
+        missing = End(f"--html: the Python package {error.name} is missing (./rungs installs it)", MACHINE)
         if not args.html_optional:
             raise missing from error
         print(missing, file=sys.stderr)

@@ -12,7 +12,6 @@ import pathlib
 from analysis import rows as r
 from analysis.format import count, describe, machine_text, param_words, says_something
 from analysis.history import changes
-from analysis.lines import NoRows
 from analysis.output import write_whole
 
 FOLDER = pathlib.Path(__file__).with_name("page_html")
@@ -180,10 +179,7 @@ def run_of(e):
 
 def history_of(paths, repository):
     """Series of two commits and more, with the points at which a new level begins, and the steps of whole machines: the marks of HISTORY.md."""
-    try:
-        _, told, together = changes.marked(paths, repository)
-    except NoRows:
-        return {"series": [], "machines": []}
+    _, told, together = changes.marked(paths, repository)
     series = [
         {
             "op": one.row["op"],

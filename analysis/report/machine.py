@@ -9,8 +9,6 @@ from analysis.format import details, many, rate, seconds, significant, size, tab
 
 MOST_RUNS = 6
 MOST_LINES = 12  # of the commands
-# options and their words: a run again needs none
-WHERE_AND_HOW_LONG = {"--out": 2, "--budget": 2, "--resume": 1, "--verbose": 1}
 
 
 def runs_with_rows(results):
@@ -42,7 +40,7 @@ GPU = {
 CPU = "{model}, {cores} cores, {threads} threads, {llc_bytes} last-level cache, {memory_bytes} memory"
 
 
-def card(results, e):
+def card(e):
     gpu, build, python = (e.get(k) or {} for k in ("gpu", "build", "python"))
     lines = [(name, text.format_map(told(gpu))) for name, text in GPU.items()]
     if not gpu:
@@ -132,7 +130,7 @@ def machine(results, full=False):
     latest = {r.machine_name(e): e for e in by_ceilings}
     parts = []
     for e in latest.values():
-        first, rest = card(results, e)
+        first, rest = card(e)
         parts += [first, ceilings(results, e.get("run"), full), *([rest] if full else [])]
     if len(known_runs) > len(latest):
         parts.append(runs_text(results, known_runs))
@@ -150,11 +148,7 @@ def command_of(e):
 
 def command_again(e):
     """What a run was asked for, in three parts: the verb, the names of scenarios and cases, and the options that say what is measured."""
-    words, left = command_of(e), []
-    while words:
-        taken = WHERE_AND_HOW_LONG.get(words[0], 0)
-        left += [] if taken else words[:1]
-        words = words[taken or 1 :]
+    left = r.asked_of(command_of(e))
     options = next((i for i, word in enumerate(left) if word.startswith("--")), len(left))
     return tuple(left[:1]), left[1:options], tuple(left[options:])
 

@@ -19,6 +19,7 @@ from analysis import rows as r
 from analysis.claim_text import OUTCOMES, published, published_programs, quantity
 from analysis.format import percent, seconds
 from analysis.output import End, write_whole
+from analysis.published import number_or_text
 from analysis.report import rivals
 from analysis.report.claims import summary
 
@@ -36,18 +37,8 @@ def matches(row, words):
         return False
     for name, _, wanted in (word.partition("=") for word in pairs):
         value = {"dtype": row["dtype"], "input": row["input"]}.get(name, row["params"].get(name))
-        if str(value) != wanted and not (
-            isinstance(value, (int, float)) and is_number(wanted) and float(wanted) == value
-        ):
+        if str(value) != wanted and number_or_text(wanted) != value:
             return False
-    return True
-
-
-def is_number(text):
-    try:
-        float(text)
-    except ValueError:
-        return False
     return True
 
 
