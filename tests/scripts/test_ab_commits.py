@@ -3,20 +3,18 @@ process is slower by a factor of its own in all rows, so that the planted slow-d
 
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
-import tempfile
-import unittest
 
-from program import BUILD, RELEASE, RUNGS, SANITIZED, SOURCE, call, rows_of
+import pytest
+from program import BUILD, FULL, RELEASE, RUNGS, SANITIZED, SOURCE, call, rows_of
 
-try:
-    import scipy  # noqa: F401
-except ImportError as error:
-    print(error)
-    sys.exit(77)
+pytest.importorskip("scipy")
+pytestmark = pytest.mark.skipif(
+    SANITIZED or not RELEASE,
+    reason="only release builds take times, and a project of a sanitized build needs the sanitizers",
+)
 
 OLD = "9379e84"  # the last commit whose rows hold no order
 ROWS = 12
@@ -75,48 +73,39 @@ suites:
 """
 
 
-class Commits(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        if SANITIZED or not RELEASE:
-            raise unittest.SkipTest(
-                "only release builds take times, and a project of a sanitized build needs the sanitizers"
-            )
-        cls.place = tempfile.TemporaryDirectory(prefix="rungs_commits_")
-        cls.addClassCleanup(cls.place.cleanup)
-        cls.folder = pathlib.Path(cls.place.name).resolve()
-        cls.root = cls.folder / "waits"
-        cls.environment = {
+class Project:
+    def __init__(self, folder):
+        self.folder = folder
+        self.root = self.folder / "waits"
+        self.environment = {
             **os.environ,
             "RUNGS_PYTHON": sys.executable,
-            "XDG_STATE_HOME": str(cls.folder / "state"),
+            "XDG_STATE_HOME": str(self.folder / "state"),
             "GIT_CONFIG_GLOBAL": "/dev/null",
         }
         for name in ("RUNGS_SOURCE", "RUNGS_BUILD", "RUNGS", "RUNGS_COMMIT", "RUNGS_AB"):
-            cls.environment.pop(name, None)
-        prefix = cls.folder / "prefix"
+            self.environment.pop(name, None)
+        prefix = self.folder / "prefix"
         subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, capture_output=True)
-        cls.succeed(prefix / "bin/rungs", "new", cls.root, "--op", "axpy")
-        for path in (*cls.root.glob("impls/axpy/cuda_*"), *cls.root.glob("impls/axpy/peer_*")):
+        self.succeed(prefix / "bin/rungs", "new", self.root, "--op", "axpy")
+        for path in (*self.root.glob("impls/axpy/cuda_*"), *self.root.glob("impls/axpy/peer_*")):
             path.unlink()
-        cls.git("init", "-q")
-        cls.commit("base", 1.0, ROWS)
-        cls.commit("new", 1.3, ROWS - 1)
-        cls.succeed(prefix / "bin/rungs", "build", cls.root)
+        self.git("init", "-q")
+        self.commit("base", 1.0, ROWS)
+        self.commit("new", 1.3, ROWS - 1)
+        self.succeed(prefix / "bin/rungs", "build", self.root)
 
-    @classmethod
-    def succeed(cls, *words):
-        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, env=cls.environment)
+    def succeed(self, *words):
+        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, env=self.environment)
         if done.returncode:
             raise AssertionError(f"{words}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
 
-    @classmethod
-    def git(cls, *words):
+    def git(self, *words):
         return subprocess.run(
             [
                 "git",
                 "-C",
-                cls.root,
+                self.root,
                 "-c",
                 "user.name=t",
                 "-c",
@@ -130,28 +119,26 @@ class Commits(unittest.TestCase):
             text=True,
         ).stdout.strip()
 
-    @classmethod
-    def write(cls, side, factor, rows, broken=""):
+    def write(self, side, factor, rows, broken=""):
         for name in ("loop", "wobble"):
             wobble = WOBBLE[side] if name == "wobble" else (1.0,) * 4
             text = VARIANT.format(
-                counter=cls.folder / f"{side}-{name}",
+                counter=self.folder / f"{side}-{name}",
                 common=", ".join(map(str, COMMON)),
                 wobble=", ".join(map(str, wobble)),
                 planted=PLANTED,
                 factor=factor,
                 name=f"cpu_{name}",
             )
-            (cls.root / f"impls/axpy/cpu_{name}.c").write_text(text + broken)
-        (cls.root / "scenarios/waits.yaml").write_text(
+            (self.root / f"impls/axpy/cpu_{name}.c").write_text(text + broken)
+        (self.root / "scenarios/waits.yaml").write_text(
             SCENARIO.format(sizes=", ".join(str(1000 + k) for k in range(rows)))
         )
 
-    @classmethod
-    def commit(cls, *how, **more):
-        cls.write(*how, **more)
-        cls.git("add", ".")
-        cls.git("commit", "-q", "-m", how[0])
+    def commit(self, *how, **more):
+        self.write(*how, **more)
+        self.git("add", ".")
+        self.git("commit", "-q", "-m", how[0])
 
     def ab(self, *words):
         return call(
@@ -168,171 +155,165 @@ class Commits(unittest.TestCase):
             timeout=580,
         )
 
-    def test_a_slow_commit(self):
-        out = self.folder / "out"
-        done = self.ab("--base", "HEAD~1", "--second-stage", "5m", "--out", out)
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        told = json.loads((self.folder / "c.json").read_text())
-        timed = [c for c in told["comparisons"] if c["mode"]]
-        self.assertEqual({c["randomised"] for c in timed}, {True}, done.stdout)
-        self.assertFalse(told["not_in_turns"])
-        self.assertTrue(
-            done.stdout.split("\n")[1].startswith("verdict "), f"nothing else is said before the table: {done.stdout}"
-        )
-        self.assertEqual(
-            [(one["rows"], one["verdict"]) for one in told["together"]][:1],
-            [(ROWS, "ambiguous")],
-            "all rows together are tested",
-        )
-        slower = [c for c in timed if c["verdict"] == "slower"]
-        self.assertEqual(
-            [(f" n={PLANTED} " in c["case"], c["judged_by"]) for c in slower], [(True, "adjusted")], done.stdout
-        )
-        self.assertAlmostEqual(slower[0]["ratio"], 1.3, delta=0.1)
-
-        with self.subTest("the second stage"):
-            self.assertRegex(done.stderr, r"second stage: [1-9]\d* ambiguous rows seem slower", done.stdout)
-            (again,) = (c for c in timed if "cpu_wobble" in c["spec"])
-            self.assertEqual((again["base_processes"], again["new_processes"], again["stage"]), (30, 30, 2))
-            # On a busy machine others may be ambiguous, too; those that are not stay as they are.
-            self.assertEqual(
-                {(c["stage"], c["new_processes"]) for c in timed if "cpu_loop" in c["spec"] and c["stage"] != 2},
-                {(1, 10)},
-            )
-
-        with self.subTest("the files"):
-            files = {side: rows_of(out / f"{side}.jsonl", "environment") for side in ("base", "new")}
-            stamps = {side: [line["ab"] for line in lines if "ab" in line] for side, lines in files.items()}
-            for stage, of in ((1, 20), (2, 40)):
-                places = sorted(s["process"] for side in stamps.values() for s in side if s["stage"] == stage)
-                self.assertEqual(places, list(range(1, of + 1)), "every place of the order once")
-            self.assertEqual({(s["side"], s["seed"], s["stages"]) for s in stamps["new"]}, {("new", 3, 2)})
-            self.assertEqual(len({s["session"] for side in stamps.values() for s in side}), 1)
-            self.assertEqual(
-                {(s["cpus"], s["cpu_quota"]) for s in stamps["base"]},
-                {(e["cpu"]["cpus"], e["cpu"]["cpu_quota"]) for e in files["base"]},
-            )
-
-        with self.subTest("a case that NEW's scenario lacks"):
-            missing = [c for c in told["comparisons"] if c["verdict"] == "missing"]
-            self.assertEqual(
-                [(f" n={1000 + ROWS - 1} " in c["case"], c["reason"]) for c in missing],
-                [(True, "not in NEW")],
-                done.stdout,
-            )
-            self.assertIn("1 rows of base are no longer in the scenarios (axpy/cpu_loop | axpy ", done.stderr)
-
-        again = call(
-            "compare",
-            out / "base.jsonl",
-            out / "new.jsonl",
-            program=self.root / "build/release/bin/waits",
-            env=self.environment,
-        )
-        self.assertEqual((again.returncode, again.stdout.split("\n")[1].split()[0]), (1, "slower"), again.stdout)
-
-    def test_a_variant_that_does_not_compile(self):
-        """Its rows alone: wrong in NEW, without a base in BASE, with the compiler's first error; where no row has a base, nothing was decided."""
-        self.addCleanup(self.git, "reset", "-q", "--hard", self.git("rev-parse", "HEAD"))
-        loop, wobble = (self.root / f"impls/axpy/cpu_{name}.c" for name in ("loop", "wobble"))
-        error = r"impls/axpy/cpu_loop\.c:\d+:\d+: error: expected expression"
-        words = ("--second-stage", "0s", "--repetitions", 9, "--variants")
-        loop.write_text(loop.read_text() + "int x = ;\n")
-        self.git("commit", "-qam", "one is broken")
-        for sides, code, verdict in (
-            (("--base", "HEAD~1"), 1, "wrong"),
-            (("--base", "HEAD", "--new", "HEAD~1"), 0, "no base"),
-        ):
-            done = self.ab(*sides, *words, "cpu_*", "--min-effect", "100%")
-            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-            told = json.loads((self.folder / "c.json").read_text())
-            found = [c for c in told["comparisons"] if c["spec"].startswith("axpy/cpu_loop")]
-            self.assertEqual({c["verdict"] for c in found}, {verdict}, done.stdout)
-            self.assertRegex(found[0]["reason"], error)
-            others = {c["verdict"] for c in told["comparisons"] if c["spec"].startswith("axpy/cpu_wobble")}
-            self.assertTrue(others and others <= {"same", "ambiguous", "faster"}, done.stdout)
-        done = self.ab("--base", "HEAD", "--new", "HEAD~1", *words, "cpu_loop")
-        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
-        wobble.write_text(wobble.read_text().replace("axpy, cpu_wobble", "axpy, cpu_other"))
-        self.git("commit", "-qam", "and one has another's name")
-        done = self.ab("--base", "HEAD~1", *words, "cpu_wobble")
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertIn("the descriptor is RUNGS_VARIANT(axpy, cpu_other)", done.stdout)
-
-    def test_a_commit_that_does_not_compile(self):
-        """NEW: the gate fails. BASE: nothing can be compared. Both say why in the words of the compiler, or of CMake."""
-        self.addCleanup(self.git, "reset", "-q", "--hard", self.git("rev-parse", "HEAD"))
-        reference, lists = self.root / "reference/axpy.c", self.root / "CMakeLists.txt"
-        whole = reference.read_text()
-        reference.write_text(whole + "int x = ;\n")
-        self.git("commit", "-qam", "broken")
-        error = r"\S+/reference/axpy\.c:\d+:\d+: error: expected expression[^\n]*"
-        for words, code, side in ((("--base", "HEAD~1"), 1, "NEW"), (("--base", "HEAD", "--new", "HEAD~1"), 4, "BASE")):
-            self.refused(words, code, side, error)
-        reference.write_text(whole)
-        lists.write_text('message(FATAL_ERROR "no such luck")\n' + lists.read_text())
-        self.git("commit", "-q", "--amend", "-am", "broken")
-        self.refused(("--base", "HEAD~1"), 1, "NEW", r"CMake Error at CMakeLists\.txt:1 \(message\): no such luck")
-
-    def test_a_commit_that_does_not_start(self):
-        self.addCleanup(self.git, "reset", "-q", "--hard", self.git("rev-parse", "HEAD"))
-        reference = self.root / "reference/axpy.c"
-        reference.write_text(
-            reference.read_text() + "__attribute__((constructor)) static void trap(void) { __builtin_trap(); }\n"
-        )
-        self.git("commit", "-qam", "broken")
-        for words, code, side in ((("--base", "HEAD~1"), 1, "NEW"), (("--base", "HEAD", "--new", "HEAD~1"), 4, "BASE")):
-            done = self.ab(*words)
-            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-            self.assertRegex(done.stderr, rf"\nrungs: {side} does not start: .*exit code 132")
-
     def refused(self, words, code, side, error):
         done = self.ab(*words)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        self.assertRegex(done.stderr, rf"\nrungs: {side}: [0-9a-f]{{12}} does not compile: {error}; the log is \S+\n$")
+        assert done.returncode == code, done.stdout + done.stderr
+        assert re.search(rf"\nrungs: {side}: [0-9a-f]{{12}} does not compile: {error}; the log is \S+\n$", done.stderr)
 
-    def test_a_mode_that_is_taken_out(self):
-        """Of one row, which stays with its other mode; and of none, where another file times the same row in it."""
-        self.addCleanup(self.git, "reset", "-q", "--hard", "HEAD~2")
-        path = self.root / "scenarios/waits.yaml"
-        path.write_text(
-            SCENARIO.format(sizes="1000").replace("[cpu_wobble], modes: [hot]", "[cpu_wobble], modes: [cold, hot]")
-        )
-        self.git("commit", "-qam", "two modes")
-        path.write_text(
-            SCENARIO.format(sizes="1000").replace("[cpu_wobble], modes: [hot]", "[cpu_wobble], modes: [cold]")
-        )
-        self.git("commit", "-qam", "one mode")
-        words = ("--second-stage", "0s", "--repetitions", 9)
-        done = self.ab("--base", "HEAD~1", *words, "--out", self.folder / "modes")
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        told = json.loads((self.folder / "c.json").read_text())
-        self.assertEqual(
-            [(c["spec"], c["mode"], c["reason"]) for c in told["comparisons"] if c["verdict"] == "missing"],
-            [("axpy/cpu_wobble", "hot", "not timed in NEW")],
-            done.stdout,
-        )
-        self.assertEqual(
-            {(c["base_processes"], c["randomised"]) for c in told["comparisons"] if c["verdict"] != "missing"},
-            {(9, True)},
-            done.stdout,
-        )
-        self.assertIn("1 rows of base are no longer timed in all of their modes (axpy/cpu_wobble | axpy ", done.stderr)
 
-        path.write_text(
-            path.read_text()
-            + "  - {op: axpy, axes: {dtype: [f64], n: [2000], input: [uniform]}, variants: [cpu_wobble], modes: [hot]}\n"
-        )
-        self.git("commit", "-q", "--amend", "-am", "in two suites")
-        done = self.ab("--base", "HEAD~1", *words)
-        self.assertNotIn("no longer", done.stderr)
-        told = json.loads((self.folder / "c.json").read_text())
-        self.assertFalse([c for c in told["comparisons"] if c["verdict"] == "missing"], done.stdout)
+@pytest.fixture(scope="module")
+def built(shared_folder):
+    return Project(shared_folder)
 
-    def test_a_program_that_knows_nothing_of_it(self):
-        """BASE given as a program that drops its environment and whose lines lack every fact of today: gated all the same, and what it lacks is said."""
-        program, old = self.root / "build/release/bin/waits", self.folder / "old"
-        old.write_text(f"""#!/bin/sh
+
+@pytest.fixture
+def project(built):
+    """Its commits are as before, once the test is over."""
+    head = built.git("rev-parse", "HEAD")
+    yield built
+    built.git("reset", "-q", "--hard", head)
+
+
+def test_a_slow_commit(project):
+    out = project.folder / "out"
+    done = project.ab("--base", "HEAD~1", "--second-stage", "5m", "--out", out)
+    assert done.returncode == 1, done.stdout + done.stderr
+    told = json.loads((project.folder / "c.json").read_text())
+    timed = [c for c in told["comparisons"] if c["mode"]]
+    assert {c["randomised"] for c in timed} == {True}, done.stdout
+    assert not told["not_in_turns"]
+    assert done.stdout.split("\n")[1].startswith("verdict "), f"nothing else is said before the table: {done.stdout}"
+    assert [(one["rows"], one["verdict"]) for one in told["together"]][:1] == [(ROWS, "ambiguous")], (
+        "all rows together are tested"
+    )
+    slower = [c for c in timed if c["verdict"] == "slower"]
+    assert [(f" n={PLANTED} " in c["case"], c["judged_by"]) for c in slower] == [(True, "adjusted")], done.stdout
+    assert slower[0]["ratio"] == pytest.approx(1.3, abs=0.1)
+
+    assert re.search(r"second stage: [1-9]\d* ambiguous rows seem slower", done.stderr), done.stdout
+    (again,) = (c for c in timed if "cpu_wobble" in c["spec"])
+    assert (again["base_processes"], again["new_processes"], again["stage"]) == (30, 30, 2)
+    # On a busy machine others may be ambiguous, too; those that are not stay as they are.
+    assert {(c["stage"], c["new_processes"]) for c in timed if "cpu_loop" in c["spec"] and c["stage"] != 2} == {(1, 10)}
+
+    files = {side: rows_of(out / f"{side}.jsonl", "environment") for side in ("base", "new")}
+    stamps = {side: [line["ab"] for line in lines if "ab" in line] for side, lines in files.items()}
+    for stage, of in ((1, 20), (2, 40)):
+        places = sorted(s["process"] for side in stamps.values() for s in side if s["stage"] == stage)
+        assert places == list(range(1, of + 1)), "every place of the order once"
+    assert {(s["side"], s["seed"], s["stages"]) for s in stamps["new"]} == {("new", 3, 2)}
+    assert len({s["session"] for side in stamps.values() for s in side}) == 1
+    assert {(s["cpus"], s["cpu_quota"]) for s in stamps["base"]} == {
+        (e["cpu"]["cpus"], e["cpu"]["cpu_quota"]) for e in files["base"]
+    }
+
+    missing = [c for c in told["comparisons"] if c["verdict"] == "missing"]
+    assert [(f" n={1000 + ROWS - 1} " in c["case"], c["reason"]) for c in missing] == [(True, "not in NEW")], (
+        done.stdout
+    )
+    assert "1 rows of base are no longer in the scenarios (axpy/cpu_loop | axpy " in done.stderr
+
+    again = call(
+        "compare",
+        out / "base.jsonl",
+        out / "new.jsonl",
+        program=project.root / "build/release/bin/waits",
+        env=project.environment,
+    )
+    assert (again.returncode, again.stdout.split("\n")[1].split()[0]) == (1, "slower"), again.stdout
+
+
+def test_a_variant_that_does_not_compile(project):
+    """Its rows alone: wrong in NEW, without a base in BASE, with the compiler's first error; where no row has a base, nothing was decided."""
+    loop, wobble = (project.root / f"impls/axpy/cpu_{name}.c" for name in ("loop", "wobble"))
+    error = r"impls/axpy/cpu_loop\.c:\d+:\d+: error: expected expression"
+    words = ("--second-stage", "0s", "--repetitions", 9, "--variants")
+    loop.write_text(loop.read_text() + "int x = ;\n")
+    project.git("commit", "-qam", "one is broken")
+    for sides, code, verdict in (
+        (("--base", "HEAD~1"), 1, "wrong"),
+        (("--base", "HEAD", "--new", "HEAD~1"), 0, "no base"),
+    ):
+        done = project.ab(*sides, *words, "cpu_*", "--min-effect", "100%")
+        assert done.returncode == code, done.stdout + done.stderr
+        told = json.loads((project.folder / "c.json").read_text())
+        found = [c for c in told["comparisons"] if c["spec"].startswith("axpy/cpu_loop")]
+        assert {c["verdict"] for c in found} == {verdict}, done.stdout
+        assert re.search(error, found[0]["reason"])
+        others = {c["verdict"] for c in told["comparisons"] if c["spec"].startswith("axpy/cpu_wobble")}
+        assert others and others <= {"same", "ambiguous", "faster"}, done.stdout
+    done = project.ab("--base", "HEAD", "--new", "HEAD~1", *words, "cpu_loop")
+    assert done.returncode == 4, done.stdout + done.stderr
+    wobble.write_text(wobble.read_text().replace("axpy, cpu_wobble", "axpy, cpu_other"))
+    project.git("commit", "-qam", "and one has another's name")
+    done = project.ab("--base", "HEAD~1", *words, "cpu_wobble")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "the descriptor is RUNGS_VARIANT(axpy, cpu_other)" in done.stdout
+
+
+def test_a_commit_that_does_not_compile(project):
+    """NEW: the gate fails. BASE: nothing can be compared. Both say why in the words of the compiler, or of CMake."""
+    reference, lists = project.root / "reference/axpy.c", project.root / "CMakeLists.txt"
+    whole = reference.read_text()
+    reference.write_text(whole + "int x = ;\n")
+    project.git("commit", "-qam", "broken")
+    error = r"\S+/reference/axpy\.c:\d+:\d+: error: expected expression[^\n]*"
+    for words, code, side in ((("--base", "HEAD~1"), 1, "NEW"), (("--base", "HEAD", "--new", "HEAD~1"), 4, "BASE")):
+        project.refused(words, code, side, error)
+    reference.write_text(whole)
+    lists.write_text('message(FATAL_ERROR "no such luck")\n' + lists.read_text())
+    project.git("commit", "-q", "--amend", "-am", "broken")
+    project.refused(("--base", "HEAD~1"), 1, "NEW", r"CMake Error at CMakeLists\.txt:1 \(message\): no such luck")
+
+
+def test_a_commit_that_does_not_start(project):
+    reference = project.root / "reference/axpy.c"
+    reference.write_text(
+        reference.read_text() + "__attribute__((constructor)) static void trap(void) { __builtin_trap(); }\n"
+    )
+    project.git("commit", "-qam", "broken")
+    for words, code, side in ((("--base", "HEAD~1"), 1, "NEW"), (("--base", "HEAD", "--new", "HEAD~1"), 4, "BASE")):
+        done = project.ab(*words)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert re.search(rf"\nrungs: {side} does not start: .*exit code 132", done.stderr)
+
+
+def test_a_mode_that_is_taken_out(project):
+    """Of one row, which stays with its other mode; and of none, where another file times the same row in it."""
+    path = project.root / "scenarios/waits.yaml"
+    path.write_text(
+        SCENARIO.format(sizes="1000").replace("[cpu_wobble], modes: [hot]", "[cpu_wobble], modes: [cold, hot]")
+    )
+    project.git("commit", "-qam", "two modes")
+    path.write_text(SCENARIO.format(sizes="1000").replace("[cpu_wobble], modes: [hot]", "[cpu_wobble], modes: [cold]"))
+    project.git("commit", "-qam", "one mode")
+    words = ("--second-stage", "0s", "--repetitions", 9)
+    done = project.ab("--base", "HEAD~1", *words, "--out", project.folder / "modes")
+    assert done.returncode == 1, done.stdout + done.stderr
+    told = json.loads((project.folder / "c.json").read_text())
+    assert [(c["spec"], c["mode"], c["reason"]) for c in told["comparisons"] if c["verdict"] == "missing"] == [
+        ("axpy/cpu_wobble", "hot", "not timed in NEW")
+    ], done.stdout
+    assert {(c["base_processes"], c["randomised"]) for c in told["comparisons"] if c["verdict"] != "missing"} == {
+        (9, True)
+    }, done.stdout
+    assert "1 rows of base are no longer timed in all of their modes (axpy/cpu_wobble | axpy " in done.stderr
+
+    path.write_text(
+        path.read_text()
+        + "  - {op: axpy, axes: {dtype: [f64], n: [2000], input: [uniform]}, variants: [cpu_wobble], modes: [hot]}\n"
+    )
+    project.git("commit", "-q", "--amend", "-am", "in two suites")
+    done = project.ab("--base", "HEAD~1", *words)
+    assert "no longer" not in done.stderr
+    told = json.loads((project.folder / "c.json").read_text())
+    assert not [c for c in told["comparisons"] if c["verdict"] == "missing"], done.stdout
+
+
+def test_a_program_that_knows_nothing_of_it(project):
+    """BASE given as a program that drops its environment and whose lines lack every fact of today: gated all the same, and what it lacks is said."""
+    program, old = project.root / "build/release/bin/waits", project.folder / "old"
+    old.write_text(f"""#!/bin/sh
 if [ "$2" = --help ]; then exec {program} "$@"; fi
 for word; do if [ "$before" = --out ]; then out=$word; fi; before=$word; done
 env -i PATH="$PATH" HOME=/ OMP_WAIT_POLICY=passive RUNGS_PYTHON={sys.executable} {program} "$@"
@@ -340,60 +321,50 @@ code=$?
 sed -E -i 's/,"cpus":"[^"]*","cpu_quota":[^,}}]*(}},"others)/\\1/; s/"threads":[0-9]+,"code"/"code"/' "$out"
 exit $code
 """)
-        old.chmod(0o755)
-        self.environment["OMP_WAIT_POLICY"] = "passive"  # a variable that counts
-        done = self.ab(old, program, "--second-stage", "0s", "--repetitions", 9, "--variants", "cpu_loop")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        told = json.loads((self.folder / "c.json").read_text())
-        self.assertEqual(
-            {(c["randomised"], c["verdict"] in ("same", "ambiguous")) for c in told["comparisons"]},
-            {(True, True)},
-            done.stdout,
-        )
-        self.assertTrue(
-            re.search(r"not recorded by an older program and assumed equal: threads used of BASE", done.stdout),
-            done.stdout,
-        )
-
-    @unittest.skipUnless("RUNGS_TEST_FULL" in os.environ, "builds a whole program: with --full")
-    def test_a_commit_of_before(self):
-        """The real program of a commit that knows nothing of the stamp, as BASE of the one under test."""
-        if subprocess.run(["git", "-C", SOURCE, "cat-file", "-e", f"{OLD}^{{commit}}"], capture_output=True).returncode:
-            self.skipTest(f"this clone does not hold {OLD}")
-        made = subprocess.run(
-            [SOURCE / "cmake/build_ref.sh", SOURCE, "rungs", OLD, f"{BUILD}/ab/builds", BUILD],
-            capture_output=True,
-            text=True,
-        )
-        self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
-        done = call(
-            "ab",
-            made.stdout.strip(),
-            RUNGS,
-            "double n=1e4",
-            "--variants",
-            "cpu_loop",
-            "--repetitions",
-            9,
-            "--second-stage",
-            "0s",
-            "--out",
-            self.folder / "old",
-            "--json",
-            self.folder / "c.json",
-            timeout=600,
-        )
-        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
-        told = json.loads((self.folder / "c.json").read_text())
-        timed = [c for c in told["comparisons"] if c["mode"]]
-        self.assertEqual(
-            {(c["randomised"], c["base_processes"], c["new_processes"]) for c in timed}, {(True, 9, 9)}, done.stdout
-        )
-        self.assertFalse(told["not_in_turns"])
-        self.assertEqual(
-            {line["ab"]["side"] for line in rows_of(self.folder / "old/base.jsonl", "environment")}, {"base"}
-        )
+    old.chmod(0o755)
+    project.environment["OMP_WAIT_POLICY"] = "passive"  # a variable that counts
+    done = project.ab(old, program, "--second-stage", "0s", "--repetitions", 9, "--variants", "cpu_loop")
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads((project.folder / "c.json").read_text())
+    assert {(c["randomised"], c["verdict"] in ("same", "ambiguous")) for c in told["comparisons"]} == {(True, True)}, (
+        done.stdout
+    )
+    assert re.search(r"not recorded by an older program and assumed equal: threads used of BASE", done.stdout), (
+        done.stdout
+    )
 
 
-if __name__ == "__main__":
-    unittest.main(verbosity=2)
+@pytest.mark.skipif(not FULL, reason="builds a whole program: with --full")
+def test_a_commit_of_before(project):
+    """The real program of a commit that knows nothing of the stamp, as BASE of the one under test."""
+    if subprocess.run(["git", "-C", SOURCE, "cat-file", "-e", f"{OLD}^{{commit}}"], capture_output=True).returncode:
+        pytest.skip(f"this clone does not hold {OLD}")
+    made = subprocess.run(
+        [SOURCE / "cmake/build_ref.sh", SOURCE, "rungs", OLD, f"{BUILD}/ab/builds", BUILD],
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    done = call(
+        "ab",
+        made.stdout.strip(),
+        RUNGS,
+        "double n=1e4",
+        "--variants",
+        "cpu_loop",
+        "--repetitions",
+        9,
+        "--second-stage",
+        "0s",
+        "--out",
+        project.folder / "old",
+        "--json",
+        project.folder / "c.json",
+        timeout=600,
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    told = json.loads((project.folder / "c.json").read_text())
+    timed = [c for c in told["comparisons"] if c["mode"]]
+    assert {(c["randomised"], c["base_processes"], c["new_processes"]) for c in timed} == {(True, 9, 9)}, done.stdout
+    assert not told["not_in_turns"]
+    assert {line["ab"]["side"] for line in rows_of(project.folder / "old/base.jsonl", "environment")} == {"base"}

@@ -23,8 +23,8 @@ static void attack(const char *path) {
     if (file >= 0) close(file);
     snprintf(beside, sizeof beside, "%s.planted", path);
     if (symlink(path, beside) == 0 || link(path, beside) == 0) (void)rename(beside, path);
-    (void)truncate(path, 0);
-    (void)unlink(path);
+    const bool refused = truncate(path, 0) != 0;
+    if (unlink(path) != 0 || refused) return;
 }
 
 static void attack_all(void) {
