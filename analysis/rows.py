@@ -160,10 +160,6 @@ def names(text, row):
     return variant == row["variant"] and set(tunables) <= set(row["spec"].split(" ")[1:])
 
 
-def spec_name(row):
-    return row["spec"].split("/", 1)[-1]
-
-
 def timing(row, mode):
     """The mode's statistics if it has any, else None."""
     timed = (row.get("timing") or {}).get(mode)

@@ -81,7 +81,7 @@ def panel(axes, series, order):
     for k, (index, ratio) in enumerate(series.steps()):
         middle, at_right = (xs[index - 1] + xs[index]) / 2, xs[index] > 0.6 * len(order)
         mark(axes, middle, ratio, series.points[index].commit, at_right, row=k % 3)
-    spec = r.spec_name(series.row) + ("" if series.mode == "cold" else f" ({series.mode})")
+    spec = r.name_of(series.row["spec"]) + ("" if series.mode == "cold" else f" ({series.mode})")
     axes.set_title("\n".join(textwrap.wrap(spec, 38, max_lines=2, placeholder=" …")), fontsize=8.5)
     axes.set_ylabel(unit, fontsize=8, rotation=0, ha="right", va="center", labelpad=4)
     axes.set_xlim(-0.8, len(order) - 0.2)

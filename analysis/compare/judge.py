@@ -205,7 +205,8 @@ def judge_samples(group, noise):
         base, new = c.series
         clocks = [float(np.median(s.mhz)) for s in c.series]
         c.clock_ratio = clocks[1] / clocks[0] if math.isfinite(clocks[0]) and math.isfinite(clocks[1]) else None
-        unseen = max(decide.half_width(*spread, c.base_processes, c.new_processes) for spread in spreads_of(c, noise))
+        spreads = filter(None, (known_spread(c, noise), seen_spread(c)))
+        unseen = max(decide.half_width(*spread, c.base_processes, c.new_processes) for spread in spreads)
         times = statistics.from_samples(base.samples, new.samples, unseen)
         c.judged_by, c.time_ratio = "time", times[0]
         moved = c.clock_ratio and abs(math.log(c.clock_ratio)) > statistics.CLOCK_STEADY
@@ -225,11 +226,6 @@ def seen_spread(c):
     degrees = c.base_processes + c.new_processes - 2
     sides = [s.cycles if c.judged_by == "cycles" else s.seconds for s in c.series]
     return (float(statistics.pooled_spread(*map(np.log, sides))), degrees) if degrees >= decide.MIN_DEGREES else None
-
-
-def spreads_of(c, noise):
-    """The known and the seen spread; callers use the larger."""
-    return [spread for spread in (known_spread(c, noise), seen_spread(c)) if spread]
 
 
 def shows_spread(c):

@@ -66,7 +66,7 @@ def line_beside_printed(op, row):
     rate = significant(bytes_ / cold / 1e9) if cold and bytes_ else "-"
     there_rate = significant(bytes_ / there["ms"] / 1e6) if bytes_ and there.get("ms") else None
     return [
-        r.spec_name(row),
+        r.name_of(row["spec"]),
         beside(seconds(cold), seconds(there["ms"] / 1e3) if there.get("ms") else None),
         beside(rate, there_rate),
         beside(whole(row["counts"].get("launches")), whole(there["launches"]) if "launches" in there else None),
@@ -125,7 +125,7 @@ def compact_table(cases, title):
     here, elsewhere = ([row for row in rows if (row["case"] == usual["case"]) == is_here] for is_here in (True, False))
     lines = [
         [
-            r.spec_name(row),
+            r.name_of(row["spec"]),
             what_differs(row, usual),
             whole(row["counts"].get("launches")),
             significant(over_minimum(row)),

@@ -146,7 +146,7 @@ def row_of(results, row, case, most):
     return {
         "c": case,
         "v": r.name_of(row),
-        "s": r.spec_name(row),
+        "s": r.name_of(row["spec"]),
         "d": "emulator" if r.is_emulated(row) else r.device_of(row),
         "b": row["backend"],
         "m": results.machine(row),
@@ -184,7 +184,7 @@ def history_of(paths, repository):
         {
             "op": one.row["op"],
             "case": one.row["case"],
-            "spec": r.spec_name(one.row),
+            "spec": r.name_of(one.row["spec"]),
             "v": r.name_of(one.row),
             "mode": one.mode,
             "machine": dict(one.machine).get("device"),

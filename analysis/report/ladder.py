@@ -70,7 +70,7 @@ def case_table(results, rows):
             verdict += f", not timed: {row.get('why_not_timed') or 'reason unknown'}"
         lines.append(
             (
-                r.spec_name(row),
+                r.name_of(row["spec"]),
                 with_interval(row, "cold"),
                 seconds(r.median(row, "hot"), 4),
                 seconds(r.median(row, "graph"), 4),
@@ -84,7 +84,7 @@ def case_table(results, rows):
     against = f">over {r.name_of(baseline)}" if baseline else ">speed-up"
     header = ["variant", ">cold (95% interval)", ">hot", ">graph", ">GB/s", f">of {r.limit_name(rows[0])}", against]
     text = table(*without_empty([*header, ">error / bound", "verdict"], lines))
-    skipped = sorted({r.spec_name(row) for row in rows if row["verdict"] == "skip"})
+    skipped = sorted({r.name_of(row["spec"]) for row in rows if row["verdict"] == "skip"})
     return text + (f"\n\nSkipped: {', '.join(skipped)}." if skipped else "")
 
 
@@ -93,7 +93,7 @@ def value_words(values):
 
 
 def sweep_label(row):
-    return r.spec_name(row) + (f" (`{row['bound']['name']}`)" if r.is_declared(row) else "")
+    return r.name_of(row["spec"]) + (f" (`{row['bound']['name']}`)" if r.is_declared(row) else "")
 
 
 def sweep_cell(results, row, mode):
@@ -137,7 +137,7 @@ def widest_interval(rows, swept, mode="cold"):
         timed = r.timing(row, mode)
         if timed and timed.get("low") and timed.get("high"):
             apart = max(timed["high"] / timed["median"] - 1, 1 - timed["low"] / timed["median"])
-            found.append((apart, r.spec_name(row), select.value_of(row, swept)))
+            found.append((apart, r.name_of(row["spec"]), select.value_of(row, swept)))
     if not found:
         return ""
     found.sort(key=lambda item: item[0])
@@ -276,7 +276,7 @@ def values_of(row, rows):
     theirs = [other.get("tunables") or {} for other in rows]
     mine = (row.get("tunables") or {}).items()
     differ = (f"{key}={value}" for key, value in mine if any(other.get(key) != value for other in theirs))
-    return " ".join(differ) or r.spec_name(row)
+    return " ".join(differ) or r.name_of(row["spec"])
 
 
 def tuned_line(results, rows):
