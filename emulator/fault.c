@@ -28,14 +28,7 @@ static void say(const char *text) {
     if (write(STDERR_FILENO, text, length) != (ssize_t)length) _exit(FAULT_EXIT_CODE);
 }
 
-/* A stream into a text, which is cut where it is full. */
-static FILE *into(char *text, size_t size) {
-    FILE *out = fmemopen(text, size, "w");
-    if (!out) _exit(FAULT_EXIT_CODE);
-    return out;
-}
-
-static void announce(const char *kind, EmulatorSite site, const void *pc, const char *format, va_list arguments) {
+static void announce(const char *kind, EmulatorSite site, const void *pc, const char *message) {
     static char text[4096];
     char where[512] = "", kernel[512] = "", block[PLACE_MAX], thread[PLACE_MAX];
     if (site.file)
@@ -43,33 +36,37 @@ static void announce(const char *kind, EmulatorSite site, const void *pc, const 
     else if (pc)
         symbol_line(pc, where, sizeof where);
     if (engine.launch) symbol_function(engine.launch->kernel, kernel, sizeof kernel);
-    FILE *out = into(text, sizeof text);
-    fprintf(out, "rungs-emulator: %s: ", kind);
-    vfprintf(out, format, arguments);
+    size_t used = (size_t)snprintf(text, sizeof text, "rungs-emulator: %s: %s", kind, message);
     const Fiber *self = engine.current;
-    if (self || engine.launch) fprintf(out, "; kernel %s", kernel);
-    if (self)
-        fprintf(out, ", block %s, thread %s", fault_thread_text(self->block->index, block), fault_thread_text(self->index, thread));
-    if (where[0]) fprintf(out, ", at %s", where);
+    if (self && used < sizeof text)
+        used += (size_t)snprintf(text + used, sizeof text - used, "; kernel %s, block %s, thread %s", kernel,
+                                 fault_thread_text(self->block->index, block), fault_thread_text(self->index, thread));
+    else if (engine.launch && used < sizeof text)
+        used += (size_t)snprintf(text + used, sizeof text - used, "; kernel %s", kernel);
+    if (where[0] && used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, ", at %s", where);
     const char *note = race_pending_note();
-    if (note) fprintf(out, "; before that, %s", note);
-    fprintf(out, " (replay: %s)\n", settings_replay());
-    fclose(out);
+    if (note && used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, "; before that, %s", note);
+    if (used < sizeof text) snprintf(text + used, sizeof text - used, " (replay: %s)\n", settings_replay());
     say(text);
 }
 
 void fault_at(const char *kind, EmulatorSite site, const void *pc, const char *format, ...) {
+    static char message[3072];
     va_list arguments;
     va_start(arguments, format);
-    announce(kind, site, pc, format, arguments);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    announce(kind, site, pc, message);
     _exit(FAULT_EXIT_CODE);
 }
 
 void fault_announce(const char *kind, const void *pc, const char *format, ...) {
+    static char message[3072];
     va_list arguments;
     va_start(arguments, format);
-    announce(kind, (EmulatorSite){0}, pc, format, arguments);
+    vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    announce(kind, (EmulatorSite){0}, pc, message);
 }
 
 void fault_internal(const char *what) {
@@ -96,15 +93,16 @@ static bool same_place(const Fiber *a, const Fiber *b) {
            (a->state != FIBER_AT_WARP || a->call.mask == b->call.mask);
 }
 
-static void describe_group(const Fiber *first, unsigned count, FILE *out) {
+static size_t describe_group(const Fiber *first, unsigned count, char *text, size_t room) {
     char place[512] = "", thread[PLACE_MAX], mask[32] = "";
     if (first->preempted_at && first->state == FIBER_READY)
         symbol_line(first->preempted_at, place, sizeof place);
     else if (first->site.file)
         fault_site_text(first->site, place, sizeof place);
     if (first->state == FIBER_AT_WARP) snprintf(mask, sizeof mask, ", mask 0x%08x", first->call.mask);
-    fprintf(out, "%u thread%s from %s: %s %s%s", count, count == 1 ? "" : "s", fault_thread_text(first->index, thread),
-            doing(first), place, mask);
+    const int length = snprintf(text, room, "%u thread%s from %s: %s %s%s", count, count == 1 ? "" : "s",
+                                fault_thread_text(first->index, thread), doing(first), place, mask);
+    return length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
 }
 
 static void describe_block(const Block *block, char *text, size_t room) {
@@ -112,20 +110,19 @@ static void describe_block(const Block *block, char *text, size_t room) {
     static bool told[BLOCK_THREADS_MAX];
     memset(told, 0, sizeof told);
     char name[PLACE_MAX];
-    FILE *out = into(text, room);
-    fprintf(out, "in block %s ", fault_thread_text(block->index, name));
+    size_t used = (size_t)snprintf(text, room, "in block %s ", fault_thread_text(block->index, name));
     int groups = 0;
     for (unsigned i = 0; i < block->threads && groups < GROUPS_MAX; i++) {
         if (told[i] || block->fibers[i].state == FIBER_DONE) continue;
         unsigned count = 0;
         for (unsigned j = i; j < block->threads; j++)
             if (block->fibers[j].state != FIBER_DONE && same_place(&block->fibers[i], &block->fibers[j])) told[j] = true, count++;
-        if (groups++ > 0) fprintf(out, "; ");
-        describe_group(&block->fibers[i], count, out);
+        if (groups++ > 0 && used + 2 < room) used += (size_t)snprintf(text + used, room - used, "; ");
+        used += describe_group(&block->fibers[i], count, text + used, room - used);
     }
-    if (groups == GROUPS_MAX) fprintf(out, "; and others elsewhere");
-    if (block->live < block->threads) fprintf(out, "; %u have ended", block->threads - block->live);
-    fclose(out);
+    if (groups == GROUPS_MAX && used < room) used += (size_t)snprintf(text + used, room - used, "; and others elsewhere");
+    if (block->live < block->threads && used < room)
+        snprintf(text + used, room - used, "; %u have ended", block->threads - block->live);
 }
 
 void fault_deadlock(const Block *block) {
@@ -234,8 +231,13 @@ static bool installed;
 static uint64_t progress_seen;
 
 static const void *interrupted_at(const void *context) {
+#if defined(__x86_64__)
     /* One more: everywhere else code addresses are return addresses. */
     return (const void *)(((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] + 1);
+#else
+    (void)context;
+    return NULL;
+#endif
 }
 
 static void on_bad_access(int number, siginfo_t *info, void *context) {

@@ -5,10 +5,15 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#ifdef __x86_64__
+
+void emulator_context_swap(void **from, void *to);
+
 __asm__(".text\n"
-        ".globl context_switch\n"
-        ".type context_switch, @function\n"
-        "context_switch:\n"
+        ".globl emulator_context_swap\n"
+        ".hidden emulator_context_swap\n"
+        ".type emulator_context_swap, @function\n"
+        "emulator_context_swap:\n"
         "    pushq %rbp\n"
         "    pushq %rbx\n"
         "    pushq %r12\n"
@@ -16,7 +21,7 @@ __asm__(".text\n"
         "    pushq %r14\n"
         "    pushq %r15\n"
         "    movq %rsp, (%rdi)\n"
-        "    movq (%rsi), %rsp\n"
+        "    movq %rsi, %rsp\n"
         "    popq %r15\n"
         "    popq %r14\n"
         "    popq %r13\n"
@@ -24,7 +29,7 @@ __asm__(".text\n"
         "    popq %rbx\n"
         "    popq %rbp\n"
         "    ret\n"
-        ".size context_switch, . - context_switch\n");
+        ".size emulator_context_swap, . - emulator_context_swap\n");
 
 enum { SAVED_REGISTERS = 6 };
 
@@ -36,6 +41,26 @@ void context_make(Context *context, void *stack, size_t bytes, void (*enter)(voi
     for (int i = 0; i < SAVED_REGISTERS; i++) *--frame = NULL;
     context->stack_pointer = frame;
 }
+
+void context_switch(Context *from, Context *to) {
+    emulator_context_swap(&from->stack_pointer, to->stack_pointer);
+}
+
+#else
+
+void context_make(Context *context, void *stack, size_t bytes, void (*enter)(void)) {
+    getcontext(&context->machine);
+    context->machine.uc_stack.ss_sp = stack;
+    context->machine.uc_stack.ss_size = bytes;
+    context->machine.uc_link = NULL;
+    makecontext(&context->machine, enter, 0);
+}
+
+void context_switch(Context *from, Context *to) {
+    swapcontext(&from->machine, &to->machine);
+}
+
+#endif
 
 /* A pool of fiber stacks. Pages cost nothing until touched; below each stack lies an inaccessible page. */
 

@@ -28,10 +28,17 @@ Status settings_read(void);
 /* The variables that bring this run back: "RUNGS_EMULATOR_SEED=7 ...". */
 const char *settings_replay(void);
 
-/* A stack that can be switched to, on x86-64. */
+/* A stack that can be switched to: the only machine-dependent part of the emulator. */
+#ifdef __x86_64__
 typedef struct Context {
     void *stack_pointer; /* everything else that a call preserves lies on the stack */
 } Context;
+#else
+#include <ucontext.h>
+typedef struct Context {
+    ucontext_t machine;
+} Context;
+#endif
 
 enum { WARP_LANES = 32, BLOCK_THREADS_MAX = 1024, READY_WORDS = BLOCK_THREADS_MAX / 64 };
 
