@@ -114,7 +114,7 @@ function(emulator_program name kind)
     add_custom_command(OUTPUT ${program}
         COMMAND ${RUNGS_CLANGXX} ${emulator_link_${kind}} ${emulator_hooks_${kind}} -rdynamic -o ${program} ${objects} ${arg_LINK}
                 -Wl,--whole-archive ${whole} -Wl,--no-whole-archive
-                $<TARGET_FILE:rungs_emulator_hooks> -lgomp -lm -ldl -lrt -lpthread
+                $<TARGET_FILE:rungs_emulator_hooks> $<TARGET_FILE:jansson> -lgomp -lm -ldl -lrt -lpthread
         DEPENDS ${objects} ${arg_LINK} ${whole} rungs_emulator_hooks
         COMMENT "Linking ${name}" COMMAND_EXPAND_LISTS VERBATIM)
     add_custom_target(${name} DEPENDS ${program})
@@ -124,7 +124,7 @@ endfunction()
 function(rungs_emulator project)
     foreach(kind asan race)
         emulator_program(${RUNGS_EMULATOR_PROGRAM_${kind}} ${kind} PROJECT ${project} FOLDER bin WHOLE ${project}_reference
-                         LINK $<TARGET_FILE:rungs_emulator_host> $<TARGET_FILE:jansson>)
+                         LINK $<TARGET_FILE:rungs_emulator_host>)
     endforeach()
     add_custom_target(emulator ALL DEPENDS rungs-emulator)
 endfunction()

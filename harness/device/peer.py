@@ -44,7 +44,21 @@ HOW_TO_GET = {
 }
 
 
+def import_numba():
+    """Numba, also beside a NumPy that is newer than the Numba. Numba's import touches names that NumPy deprecated and then removed;
+    each was an alias of one that is still there, so they are put back before the import."""
+    import numpy
+
+    for removed, successor in (("row_stack", "vstack"), ("in1d", "isin"), ("trapz", "trapezoid")):
+        if not hasattr(numpy, removed) and hasattr(numpy, successor):
+            setattr(numpy, removed, getattr(numpy, successor))
+    import numba
+
+    return numba
+
+
 def import_numba_cuda():
+    import_numba()
     from numba import cuda
 
     if not cuda.is_available():
@@ -84,6 +98,8 @@ def import_library(framework, clock):
     }
     if clock in on_gpu:
         on_gpu[clock]()
+    elif framework == "numba":
+        import_numba()
     importlib.import_module(framework)
 
 

@@ -6,6 +6,7 @@ Origin: van Herk / Gil and Werman; Chan, Golub and LeVeque for the join of momen
 
 import math
 
+from peer import import_numba
 from rolling_peers import incomplete_of, only, window_of
 
 VARIANT = {
@@ -96,7 +97,7 @@ def make_moments(numba, numpy, aggregate):
 
 
 def prepare(case, tunables, inputs):
-    import numba
+    numba = import_numba()
     import numpy
 
     aggregate = case["params"]["agg"]
