@@ -154,13 +154,16 @@ static Status read_stream(const char *path, FILE *file, size_t most, char **out,
                               ? status_fail(STATUS_INVALID, "%s: more than %zu MiB; such a file is not read", path, most >> 20)
                           : ferror(file) ? status_fail(STATUS_IO, "%s: cannot be read: %s", path, strerror(errno))
                                          : STATUS_OK;
-    if (text && status != STATUS_OK) free(*out);
+    if (status == STATUS_OK) return status;
+    if (text) free(*out);
+    *out = NULL;
     return status;
 }
 
 Status text_read_limited(const char *path, size_t most, char **out, size_t *length) {
     struct stat facts;
     FILE *file = fopen(path, "rb");
+    *out = NULL;
     if (!file) return status_fail(errno == ENOENT ? STATUS_INVALID : STATUS_IO, "%s: cannot be opened: %s", path, strerror(errno));
     if (fstat(fileno(file), &facts) == 0 && !S_ISREG(facts.st_mode)) { /* it may have no end that one could wait for */
         const size_t less = S_ISCHR(facts.st_mode) || S_ISBLK(facts.st_mode) ? TEXT_SOURCE_MAX : TEXT_PIPE_MAX;

@@ -9,8 +9,8 @@ import pytest
 SKIPPED = 77  # SKIP_RETURN_CODE of tests/CMakeLists.txt
 
 
-def temporary():
-    with tempfile.TemporaryDirectory(prefix="rungs_test_") as name:
+def temporary(place=None):
+    with tempfile.TemporaryDirectory(prefix="rungs_test_", dir=place) as name:
         yield pathlib.Path(name).resolve()
 
 
@@ -18,6 +18,12 @@ def temporary():
 def folder():
     """An empty folder of the test's own."""
     yield from temporary()
+
+
+@pytest.fixture
+def worker_folder():
+    """An empty folder that workers may write to, too (device/confine.h)."""
+    yield from temporary("/dev/shm")
 
 
 @pytest.fixture(scope="module")

@@ -98,9 +98,9 @@ def test_what_ranges_cost(tool, calls):
 # peer_pandas is compensated: within the bound of the op, whatever data a set has
 @needs_release
 @pytest.mark.parametrize("variant", ["double/cpu_loop", "rolling/peer_pandas"])
-def test_a_timed_row_has_ranges(folder, variant):
+def test_a_timed_row_has_ranges(folder, worker_folder, variant):
     """The case, every call, every sample of every mode, by name."""
-    path, out = folder / "ranges", folder / "rows.jsonl"
+    path, out = worker_folder / "ranges", folder / "rows.jsonl"
     case = (
         "double n=1000 dtype=f64 input=uniform seed=1" if variant.startswith("double") else "rolling n=1000 window=30"
     )
@@ -128,10 +128,10 @@ def test_a_timed_row_has_ranges(folder, variant):
 
 
 @needs_emulator
-def test_steps_of_the_variants_of_redact(folder):
+def test_steps_of_the_variants_of_redact(folder, worker_folder):
     if "redact/cuda_" not in call("list", "variants").stdout:
         pytest.skip("this build has no CUDA variants of redact")
-    path, rows = folder / "ranges", folder / "rows.jsonl"
+    path, rows = worker_folder / "ranges", folder / "rows.jsonl"
     done = call(
         "run",
         "redact rows=1000",
