@@ -1,9 +1,9 @@
 """What a worker may write: its own folder and devices. A mutant and a library try each file that decides a row, now or later."""
 
 import os
-import pathlib
 import shutil
 import subprocess
+import sys
 
 import pytest
 from program import BUILD, MUTANTS, SANITIZED, SOURCE, call, copy_mutants, expect, rows_of
@@ -65,9 +65,9 @@ def planted():
     return [path / "planted" for path in OWN if (path / "planted").exists()]
 
 
-def attack(place, variant, **more):
+def attack(place, variant):
     targets = [*(place / name for name in (*FILES, *FOLDERS)), *OWN]
-    environment = {**os.environ, "RUNGS_MUTANT_TARGETS": "\n".join(map(str, targets)), **more}
+    environment = {**os.environ, "RUNGS_MUTANT_TARGETS": "\n".join(map(str, targets))}
     out = place / "rows.jsonl"
     options = ("--verify-only", "--no-ceilings", "--out", out)
     done = call("run", CASE, "--variants", f"{variant},cpu_right", *options, program=MUTANTS, env=environment)
@@ -113,7 +113,7 @@ def test_the_attack_would_show(place):
     environment = {**os.environ, "RUNGS_MUTANT_TARGETS": "\n".join(str(place / name) for name in (*FILES, *FOLDERS))}
     (place / "rows.jsonl").write_text("")
     subprocess.run(
-        [pathlib.Path(os.sys.executable), "-c", code, SOURCE / "tests/mutants/double"],
+        [sys.executable, "-c", code, SOURCE / "tests/mutants/double"],
         env={**environment, "PYTHONPATH": str(SOURCE / "tests/mutants/common"), "PYTHONDONTWRITEBYTECODE": "1"},
         check=True,
     )

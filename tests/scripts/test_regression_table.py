@@ -150,43 +150,17 @@ def test_suites_are_of_one_build(folder):
 def test_page(folder):
     """Between the markers, nothing else; a second time changes nothing."""
     path, page = rows_with(folder), folder / "page.md"
+    script = SOURCE / "tests/gpu/regression_table.py"
+    words = [sys.executable, script, path, "--suites", "2", "--expect", "cuda_shared:cold", "--update", page]
     page.write_text(PAGE)
     for _ in range(2):
-        done = subprocess.run(
-            [
-                sys.executable,
-                SOURCE / "tests/gpu/regression_table.py",
-                path,
-                "--suites",
-                "2",
-                "--expect",
-                "cuda_shared:cold",
-                "--update",
-                page,
-            ],
-            capture_output=True,
-            text=True,
-        )
+        done = subprocess.run(words, capture_output=True, text=True)
         assert (done.returncode, done.stdout) == (0, ""), done.stderr
         text = page.read_text()
         assert (text.split("<!--")[0], text.split("-->")[-1]) == ("before\n", "\nafter\n")
         assert report_of(path)[0].splitlines()[-1] in text
     page.write_text("no markers")
-    done = subprocess.run(
-        [
-            sys.executable,
-            SOURCE / "tests/gpu/regression_table.py",
-            path,
-            "--suites",
-            "2",
-            "--expect",
-            "cuda_shared:cold",
-            "--update",
-            page,
-        ],
-        capture_output=True,
-        text=True,
-    )
+    done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode != 0
     assert page.read_text() == "no markers"
 

@@ -1,10 +1,9 @@
 /* Mutants: what depends on what outputs and scratch held before. */
 #include "../common/mutants.h"
 
-#include "base/poison.h"
+#include "poisoned.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct Mistake {
     bool adds, keeps_larger, keeps_smaller; /* the result to, or of it and, what the output holds */
@@ -25,15 +24,6 @@ static size_t scratch_bytes(const VariantArgs *args) {
     return array_bytes(&args->in[0]);
 }
 
-static bool is_poison(double value) {
-    unsigned char bytes[sizeof value];
-    memcpy(bytes, &value, sizeof value);
-    bool found = false;
-    for (int p = 0; p < POISON_PATTERNS; p++) found = found || bytes[0] == POISONS[p];
-    for (size_t i = 1; i < sizeof value; i++) found = found && bytes[i] == bytes[0];
-    return found;
-}
-
 static Status run(const VariantArgs *args) {
     const Mistake *wrong = mutant_of(args);
     const double *x = args->in[0].data;
@@ -44,7 +34,7 @@ static Status run(const VariantArgs *args) {
         if (wrong->adds) value += y[i];
         if (wrong->keeps_larger) value = fmax(value, y[i]);
         if (wrong->keeps_smaller) value = fmin(value, y[i]);
-        if (!wrong->leaves_poison || !is_poison(value)) y[i] = value;
+        if (!wrong->leaves_poison || !is_poisoned(&value)) y[i] = value;
     }
     return STATUS_OK;
 }

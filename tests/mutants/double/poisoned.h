@@ -1,8 +1,6 @@
-/* poisoned.h - for mutants that look for it: does memory still hold what the harness filled it with? */
+/* poisoned.h - for mutants that look for it: does memory hold a pattern of base/poison.h? */
 #ifndef RUNGS_TESTS_POISONED_H
 #define RUNGS_TESTS_POISONED_H
-
-#include "base/poison.h"
 
 #include <stdbool.h>
 #include <stdint.h>
