@@ -22,7 +22,7 @@ enum { PATH_TEXT = 1024 };
 static const char *const MADE[] = {"rows.jsonl", "REPORT.md", "figures"};
 enum { MADE_COUNT = sizeof MADE / sizeof *MADE };
 
-/* As record/row.c locks it: a run that goes on would write to a file that has moved away. */
+/* As record/rowfile.c locks it: a run that goes on would write to a file that has moved away. */
 static bool is_in_use(const char *path) {
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     const bool used = file >= 0 && flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;

@@ -101,11 +101,11 @@ static Status open_and_lock(RowFile *file, bool *cut) {
     if (stat(file->path, &facts) == 0 && S_ISFIFO(facts.st_mode)) return output_open_fifo(file->path, &file->descriptor);
     file->descriptor = open(file->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file->descriptor < 0) return refuse_open(file->path);
-    /* Two runs appending to one file would cut each other's lines back; file systems without locks are taken as they are. */
-    if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        return status_fail(STATUS_IO, "%s: another run is writing to it; wait for it or name another file", file->path);
     if (fstat(file->descriptor, &facts) != 0) return status_fail(STATUS_IO, "%s: %s", file->path, strerror(errno));
     file->regular = S_ISREG(facts.st_mode);
+    /* Two runs appending to one file would cut each other's lines back; file systems without locks are taken as they are. */
+    if (file->regular && flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return status_fail(STATUS_IO, "%s: another run is writing to it; wait for it or name another file", file->path);
     TRY(file->regular ? judge(file, cut) : STATUS_OK);
     file->bytes = lseek(file->descriptor, 0, SEEK_END);
     return STATUS_OK;

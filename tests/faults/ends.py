@@ -167,7 +167,7 @@ def one_end(verb, number, wait):
         if "survives" in left:
             return left, left, met
         if left:  # a folder for a compiler, where the signal met the moment after it was made
-            sandbox.call(
+            code, _, said = sandbox.call(
                 RUNGS,
                 "run",
                 f"rolling agg=apply function={FUNCTION} n=100 window=3",
@@ -177,6 +177,8 @@ def one_end(verb, number, wait):
                 "--out",
                 "/dev/null",
             )
+            if code != 0:
+                return f"the next run ended with {code}: {said}", left, met
         return sandbox.left_behind() or damaged(sandbox), left, met
 
 
