@@ -2,7 +2,6 @@
  * into it, a short serial one carries, and a second pass runs every block from what it was given. */
 #include "recurrence.h"
 #include "vector.h"
-#include "wide.h"
 
 #include <stdlib.h>
 
@@ -274,17 +273,11 @@ static void run_tile(const RecurrenceLine *line, size_t first, size_t end, size_
 /* ---- Sums whose weights, or whose values on the way, leave the range of doubles: the serial recurrence and the cut of
  * the tiles once more, in numbers that have no range. */
 
-typedef struct WideSum {
-    Wide value, magnitude, travelled, weight, carried;
-    double most;
-    RecurrenceKind kind;
-} WideSum;
-
 static Wide times(Wide a, double b) {
     return wide_multiply(a, wide_from(b));
 }
 
-static RecurrenceSum narrowed(const WideSum *sum, double limit) {
+static RecurrenceSum narrowed(const RecurrenceWideSum *sum, double limit) {
     RecurrenceSum out = {
         .value = wide_to_dd(sum->value),
         .magnitude = wide_to_double(sum->magnitude),
@@ -293,13 +286,14 @@ static RecurrenceSum narrowed(const WideSum *sum, double limit) {
         .carried = wide_to_double(sum->carried),
         .most = sum->most,
         .kind = sum->kind,
+        .wide = sum,
     };
     if (out.kind == KIND_FINITE && !(fabs(out.value.hi) < limit)) out.kind = out.value.hi > 0 ? KIND_PLUS_INF : KIND_MINUS_INF;
     if (out.kind != KIND_FINITE) out = (RecurrenceSum){.most = out.most, .kind = out.kind};
     return out;
 }
 
-static void advance_wide(WideSum *sum, const RecurrenceStep *step) {
+static void advance_wide(RecurrenceWideSum *sum, const RecurrenceStep *step) {
     const Wide factor = wide_from_dd(step->factor), size = wide_absolute(factor), x = wide_from(step->x);
     sum->kind = step_kind(step, sum->kind);
     if (factor.part.hi == 0) sum->most = 0;
@@ -313,20 +307,20 @@ static void advance_wide(WideSum *sum, const RecurrenceStep *step) {
 }
 
 static Status run_wide(const RecurrenceLine *line, RecurrenceEmit emit, void *context) {
-    WideSum sum = {0};
+    RecurrenceWideSum sum = {0};
     for (size_t p = 0; p < line->n; p++) {
         const RecurrenceStep step = recurrence_step(line, p);
         advance_wide(&sum, &step);
         const RecurrenceSum out = narrowed(&sum, line->limit);
-        if (out.kind != KIND_FINITE) sum = (WideSum){.most = out.most, .kind = out.kind};
+        if (out.kind != KIND_FINITE) sum = (RecurrenceWideSum){.most = out.most, .kind = out.kind};
         emit(context, recurrence_element(line, p), &out);
     }
     return STATUS_OK;
 }
 
-static void scan_tails_wide(const RecurrenceLine *line, size_t first, size_t end, WideSum *tails) {
+static void scan_tails_wide(const RecurrenceLine *line, size_t first, size_t end, RecurrenceWideSum *tails) {
     Kinds kinds = kinds_unchanged();
-    WideSum tail = {0};
+    RecurrenceWideSum tail = {0};
     Wide path = wide_from(1), weight = {0};
     for (size_t p = end; p-- > first;) {
         const RecurrenceStep step = recurrence_step(line, p);
@@ -345,10 +339,11 @@ static void scan_tails_wide(const RecurrenceLine *line, size_t first, size_t end
 }
 
 /* weight: of the head, its leading zeros included. */
-static WideSum join_wide(const WideSum *tail, Wide path, RecurrenceKind kind, double length, const WideSum *head, Wide weight) {
+static RecurrenceWideSum join_wide(const RecurrenceWideSum *tail, Wide path, RecurrenceKind kind, double length,
+                                   const RecurrenceWideSum *head, Wide weight) {
     const Wide size = wide_absolute(path), magnitude = wide_multiply(size, tail->magnitude);
     const Wide travelled = wide_add(wide_multiply(size, tail->travelled), times(magnitude, length));
-    WideSum sum = {
+    RecurrenceWideSum sum = {
         .value = wide_add(head->value, wide_multiply(path, tail->value)),
         .magnitude = wide_add(head->magnitude, magnitude),
         .travelled = wide_add(head->travelled, travelled),
@@ -362,7 +357,7 @@ static WideSum join_wide(const WideSum *tail, Wide path, RecurrenceKind kind, do
 
 static void run_tile_wide(const RecurrenceLine *line, size_t first, size_t end, size_t terms, void *memory, RecurrenceEmit emit,
                           void *context) {
-    WideSum *tails = first > 0 ? memory : NULL, head = {0};
+    RecurrenceWideSum *tails = first > 0 ? memory : NULL, head = {0};
     if (tails) scan_tails_wide(line, first - terms, first, tails);
     Kinds kinds = kinds_unchanged();
     Wide path = wide_from(1), weight = {0};
@@ -377,7 +372,7 @@ static void run_tile_wide(const RecurrenceLine *line, size_t first, size_t end, 
         advance_wide(&head, &step);
         weight = wide_add(times(weight, fabs(step.factor.hi)), wide_from(RECURRENCE_WEIGHT_UNIT));
         const size_t tail = p + 1 - first; /* the window begins at first - terms + tail */
-        WideSum sum = head;
+        RecurrenceWideSum sum = head;
         if (tails && tail < terms) sum = join_wide(&tails[tail], path, kinds.after[tails[tail].kind], (double)tail, &head, weight);
         const RecurrenceSum out = narrowed(&sum, line->limit);
         emit(context, recurrence_element(line, p), &out);
@@ -390,7 +385,7 @@ typedef struct Tiles {
                 void *context);
     size_t sum_size;
 } Tiles;
-static const Tiles TILES = {run_tile, sizeof(RecurrenceSum)}, TILES_WIDE = {run_tile_wide, sizeof(WideSum)};
+static const Tiles TILES = {run_tile, sizeof(RecurrenceSum)}, TILES_WIDE = {run_tile_wide, sizeof(RecurrenceWideSum)};
 
 /* At most as many terms as elements. Each sum stands alone: only its own value passes the range. */
 static Status run_window(const RecurrenceLine *line, size_t terms, RecurrenceEmit emit, void *context) {

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "dd.h"
+#include "wide.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,6 +53,13 @@ typedef struct RecurrenceLine {
     double limit; /* a value of this size, in these units, is an infinity from there on; INFINITY: none */
 } RecurrenceLine;
 
+/* A sum in numbers that have no range. */
+typedef struct RecurrenceWideSum {
+    Wide value, magnitude, travelled, weight, carried;
+    double most;
+    RecurrenceKind kind;
+} RecurrenceWideSum;
+
 typedef struct RecurrenceSum {
     Dd value;
     double magnitude, travelled;
@@ -59,6 +67,8 @@ typedef struct RecurrenceSum {
     double carried; /* the part of the magnitude that came from other elements */
     double most;    /* no smaller than any magnitude met on the way, since the latest factor 0 */
     RecurrenceKind kind;
+    const RecurrenceWideSum
+        *wide; /* of a wide line: the same before it was rounded to doubles, which may be subnormal; else NULL */
 } RecurrenceSum;
 
 /* Called once per element, from many threads, in no particular order. */

@@ -166,9 +166,20 @@ typedef struct Products {
     const unsigned char *reset;
 } Products;
 
+/* All in the units of its magnitude, beside which nothing that matters is subnormal. */
+static Num num_of_wide(const RecurrenceWideSum *sum) {
+    const int64_t unit = sum->magnitude.exponent, value = sum->value.exponent - unit;
+    return num_normalise((Num){.some = true,
+                               .value = {num_scaled(sum->value.part.hi, value), num_scaled(sum->value.part.lo, value)},
+                               .magnitude = sum->magnitude.part.hi,
+                               .travelled = num_scaled(sum->travelled.part.hi, sum->travelled.exponent - unit),
+                               .exponent = unit});
+}
+
 static Num num_of(const RecurrenceLine *line, const RecurrenceSum *sum) {
     const double plain = recurrence_value(line, sum);
     if (!isfinite(plain)) return num_input(plain, 0);
+    if (sum->wide) return num_of_wide(sum->wide);
     return num_normalise((Num){.some = true,
                                .value = sum->value,
                                .magnitude = sum->magnitude,

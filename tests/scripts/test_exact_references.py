@@ -1,4 +1,4 @@
-"""The references of rolling and ewm against exact arithmetic, on random cases from the whole range of numbers: a hundred of each op;
+"""The references of rolling, ewm, discounted sums and their gradients against exact arithmetic, on random cases from the whole range of numbers: a hundred of each op;
 RUNGS_TEST_FULL=1: three thousand. The arithmetic is Python's and knows nothing of the references' methods."""
 
 import math
@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 
+import exact_discount
 import exact_ewm
 import exact_rolling
 import pytest
@@ -111,12 +112,58 @@ def ewm_case(rng):
     return case
 
 
+def discount_case(rng):
+    """Factors that take what is subnormal back to ordinary numbers, and the other way, among them."""
+    factors = {
+        "steep": lambda: 10 ** rng.uniform(15, 27),
+        "near 1": lambda: rng.uniform(0.9, 1),
+        "falling": lambda: 10 ** -rng.uniform(1, 100),
+        "any": lambda: 10 ** rng.uniform(-40, 40) * rng.choice((-1, 1)),
+    }
+    numbers = {
+        "subnormal": lambda: 5e-324 * rng.randint(-9, 9) * rng.choice((1, 1000, 10**9)),
+        "normal": lambda: rng.gauss(0, 1),
+        "small": lambda: math.ldexp(rng.gauss(0, 1), rng.randint(-1070, -600)),
+        "integers": lambda: float(rng.randint(-8, 8)),
+        "any": lambda: math.ldexp(rng.gauss(0, 1), rng.randint(-1070, 500)),
+        "sparse": lambda: rng.choice((0.0, 0.0, 0.0, 1.0, 1e-300)),
+    }
+    while True:
+        op, n, batch = (
+            rng.choice(("discounted_cumsum", "discounted_cumsum_grad")),
+            rng.randint(2, 24),
+            rng.choice((1, 1, 2)),
+        )
+        case = {"op": op, "n": n, "batch": batch, "gamma_per": rng.choice(("all", "row", "element"))}
+        case |= {"k": rng.choice((0, 0, 0, rng.randint(1, n))), "direction": rng.choice(("left", "right"))}
+        factor, x, dy = factors[rng.choice(list(factors))], *(numbers[rng.choice(list(numbers))] for _ in range(2))
+        case |= {"x": [x() for _ in range(n * batch)], "dy": [dy() for _ in range(n * batch)]}
+        case["gamma"] = [factor() for _ in range({"all": 1, "row": batch, "element": n * batch}[case["gamma_per"]])]
+        case["reset"] = [int(rng.random() < 0.1) for _ in range(n * batch)] if rng.random() < 0.3 else None
+        case["expected"] = exact_discount.expected(case)
+        if case["expected"]:
+            break
+    case["text"] = (
+        f"{op} batch={batch} n={n} gamma={case['gamma'][0]!r} gamma_per={case['gamma_per']} k={case['k']} "
+        f"direction={case['direction']} reset={'mask' if case['reset'] else 'none'} dtype=f64 input=ones"
+    )
+    return case
+
+
 def lines_of(case):
     yield case["text"]
     yield "0"
     yield " ".join(float(x).hex() for x in case["x"])
-    if case["text"].startswith("ewm"):
-        yield " ".join(map(str, case["starts"] or []))
+    for name in ("gamma", "dy") if case["text"].startswith("discounted_cumsum_grad") else ("gamma",):
+        if name in case:
+            yield " ".join(float(x).hex() for x in case[name])
+    if not case["text"].startswith("rolling"):
+        yield " ".join(map(str, case.get("starts") or case.get("reset") or []))
+
+
+def outputs_of(case):
+    """The case once for each of its outputs."""
+    return [case | {"output": name, "exact": exact} for name, exact in case.get("expected", {"y": None}).items()]
 
 
 def run(cases):
@@ -124,13 +171,15 @@ def run(cases):
     done = subprocess.run([PROGRAM], input=text, capture_output=True, text=True, timeout=600)
     expect(done.returncode == 0, f"{len(cases)} references", done)
     rows = [[float.fromhex(number) for number in line.split()] for line in done.stdout.splitlines()]
-    expect(len(rows) == 2 * len(cases), f"{len(rows)} lines for {len(cases)} cases")
-    return zip(cases, rows[::2], rows[1::2])
+    outputs = [output for case in cases for output in outputs_of(case)]
+    expect(len(rows) == 2 * len(outputs), f"{len(rows)} lines for {len(outputs)} outputs")
+    return zip(outputs, rows[::2], rows[1::2])
 
 
-@pytest.mark.parametrize("op", ["rolling", "ewm"])
+@pytest.mark.parametrize("op", ["rolling", "ewm", "discounted_cumsum"])
 def test_references_are_exact(op):
-    make, oracle = {"rolling": (rolling_case, exact_rolling), "ewm": (ewm_case, exact_ewm)}[op]
+    makers = {"rolling": (rolling_case, exact_rolling), "ewm": (ewm_case, exact_ewm)}
+    make, oracle = makers.get(op, (discount_case, exact_discount))
     rng = random.Random(f"{op} {SEED}")
     wrong = []
     for case, value, tolerance in run([make(rng) for _ in range(COUNT)]):
@@ -138,3 +187,20 @@ def test_references_are_exact(op):
         if found:
             wrong.append(f"{case['text']}: {found}\n  x = {' '.join(float(x).hex() for x in case['x'])}")
     assert not wrong, f"seed {SEED}: {len(wrong)} of {COUNT} are not exact\n" + "\n".join(wrong[:5])
+
+
+def test_a_gradient_takes_subnormal_sums_unrounded():
+    """y is a few subnormal units, dx some 1e240: what y lost in rounding would show in the third digit of dgamma."""
+    rng = random.Random(SEED)
+    cases = []
+    while len(cases) < 20:
+        n = 24
+        case = {"op": "discounted_cumsum_grad", "n": n, "batch": 1, "gamma_per": "element", "k": 0, "direction": "left"}
+        case |= {"x": [5e-324 * rng.randint(-999, 999) for _ in range(n)], "dy": [rng.gauss(0, 1) for _ in range(n)]}
+        case |= {"gamma": [rng.uniform(0, 1) for _ in range(n // 2)], "reset": None}
+        case["gamma"] += [10 ** rng.uniform(15, 27) for _ in range(n // 2)]
+        case["text"] = f"discounted_cumsum_grad n={n} gamma=0.5 gamma_per=element direction=left dtype=f64 input=ones"
+        case["expected"] = exact_discount.expected(case)
+        cases += [case] if case["expected"] else []
+    wrong = [exact_discount.check(case, value, tolerance) for case, value, tolerance in run(cases)]
+    assert not any(wrong), f"seed {SEED}: {wrong}"
