@@ -53,18 +53,6 @@ class Results:
     def campaign(self, row):
         return campaign_of(self.environments, row)
 
-    def ceiling(self, row):
-        found = self.ceilings.get(row.get("run"), {}).get(device_of(row), {}).get(ceiling_name(row))
-        return found["value"] if found else None
-
-    def fraction(self, row, mode="cold"):
-        """Of the row's own limit; of older rows, of the copy (or read) ceiling of the same run, by the op's work model."""
-        own = own_limit(row, mode)
-        if own:
-            return own["share"]
-        seconds, size, top = median(row, mode), work_bytes(row), self.ceiling(row)
-        return size / seconds / top if seconds and size and top else None
-
     def baseline_spec(self, row):
         """The spec of the row's baseline: the id as it is, else of those with tunables of that id in the same case the one that most rows
         have: the default."""
@@ -195,21 +183,9 @@ def device_of(row):
     return "cpu" if row["backend"] == "cpu" else "cuda"
 
 
-def own_limit(row, mode="cold"):
-    """The least time that the device needs for the row's bytes; None in older rows, and where none was measured."""
-    return (timing(row, mode) or {}).get("limit")
-
-
-READING_OPS = {"moments"}  # outputs are a vanishing part of the bytes: reading is the limit, not copying
-
-
-def ceiling_name(row):
-    return "read" if row["op"] in READING_OPS else "copy"
-
-
-def limit_name(row, peak=""):
-    """What a share is a share of. peak: what follows the name of a ceiling."""
-    return "limit" if own_limit(row) else ceiling_name(row) + peak
+def share_of_limit(row, mode="cold"):
+    """The least time that the device needs for the row's bytes over its median; None where none was measured."""
+    return ((timing(row, mode) or {}).get("limit") or {}).get("share")
 
 
 def unjudged(row):

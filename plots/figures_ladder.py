@@ -120,7 +120,7 @@ class Ladder:
         self.best = min([row for row in self.rows if not r.is_declared(row)] or self.rows, key=r.median)
         self.failed, self.inputs = failed_there(results, rows[0]["case"], self.rows), inputs_of(results, op)
         self.all_inputs = set().union(*(every for every, _ in self.inputs.values()))
-        share = results.fraction(self.best)
+        share = r.share_of_limit(self.best)
         self.limit = self.gain(self.best) / share if share and share <= 1 and r.device_of(self.best) == "cuda" else None
 
     def gain(self, row):
@@ -167,7 +167,7 @@ def draw_row(axes, ladder, row, y):
     for value in ladder.printed(row):
         axes.plot([value, gain], [y, y], color="#BDBDBD", lw=1.2, zorder=1)
         axes.plot([value], [y], **PRINTED, zorder=2)
-    share = ladder.results.fraction(row)
+    share = r.share_of_limit(row)
     tried = f"{len(ladder.inputs[row['variant']][0])}/{len(ladder.all_inputs)}"
     words = [f"{significant(gain)}x", seconds(r.median(row)), *([percent(share, 2)] if share else []), tried]
     style.beside(axes, y, "   ".join(words), fontsize=8, color="#222222")
@@ -191,7 +191,7 @@ def prepare(axes, ladder, lines):
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel(
-        f"times faster than {r.name_of(ladder.base)}\nat the right: time per call (cold, median), share of the {r.limit_name(ladder.best, ' peak')}, inputs tried of those of the op",
+        f"times faster than {r.name_of(ladder.base)}\nat the right: time per call (cold, median), share of the limit, inputs tried of those of the op",
         fontsize=8.5,
     )
 
@@ -216,8 +216,7 @@ def draw_op(ladder, out):
         style.beside(axes, -k, words, x=0.5, fontsize=8, ha="center", color=style.FAILED, annotation_clip=None)
     if ladder.limit:
         axes.axvline(ladder.limit, color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
-        name = f"{r.limit_name(ladder.best, ' peak')} "
-        axes.annotate(name, (ladder.limit, 0.75), ha="right", va="center", fontsize=8, color="#222222")
+        axes.annotate("limit ", (ladder.limit, 0.75), ha="right", va="center", fontsize=8, color="#222222")
     prepare(axes, ladder, lines)
     case = f"{describe(ladder.best)}, {ladder.best['input']}"
     style.head(figure, f"{ladder.finding()}: {case}", legend_of(ladder))

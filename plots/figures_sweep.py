@@ -53,11 +53,11 @@ def coloured(lines, published):
     return [key for key in lines if key in chosen]
 
 
-def limit_line(results, group, parameter):
-    """[(value, seconds)]: the rows' own limit; of older rows what their bytes take at the peak."""
+def limit_line(group, parameter):
+    """[(value, seconds)]: the limit of the rows."""
     points = {}
     for row in group:
-        share = results.fraction(row)
+        share = r.share_of_limit(row)
         if share and r.device_of(row) == "cuda":
             points[r.number(row, parameter)] = r.median(row) * share
     return sorted((value, time) for value, time in points.items() if time > SHORTEST)
@@ -114,7 +114,7 @@ class Sweep:
         self.keys = keys = coloured(lines, originals)
         self.lines = {key: lines[key] for key in [k for k in lines if k not in keys][:MOST_GREY] + keys}
         self.colours = {key: style.COLOURS[k] for k, key in enumerate(keys)}
-        self.limit = limit_line(results, group, parameter)
+        self.limit = limit_line(group, parameter)
         self.failed = failures(results, group, parameter, keys)
         self.printed = published.series(op, parameter, group[0])  # what the source's table has, of its hardware
         names = {r.name_of(variant): self.colours[variant, declared] for variant, declared in keys}
@@ -133,8 +133,8 @@ class Sweep:
         strict = [key for key in self.keys if not key[1]] or self.keys
         best = min(strict, key=lambda key: (-self.lines[key][-1][0], r.median(self.lines[key][-1][1])))
         value, row = self.lines[best][-1]
-        share = self.results.fraction(row)
-        far = f", {100 * share:.2g}% of the {r.limit_name(row, ' peak')}" if share else ""
+        share = r.share_of_limit(row)
+        far = f", {100 * share:.2g}% of the limit" if share else ""
         ends = [self.lines[key][-1] for key in self.keys]
         beaten = any(x == value and r.median(other) < r.median(row) for x, other in ends)
         return f"{self.label(best)} is fastest{' within the tolerance' if beaten else ''} at {self.parameter} = {count(value)}{far}"
@@ -148,7 +148,7 @@ class Sweep:
         styles = [looks.get(key, (GREY, 1, 0, "")) for key in lines]
         if len(self.limit) > 1:
             blocks.append([(x, y, y, y) for x, y in self.limit])
-            styles.append((BLACK, 2, 0, r.limit_name(self.group[0], " peak")))
+            styles.append((BLACK, 2, 0, "limit"))
         for name, colour, points in self.there:
             blocks.append([(x, y, y, y) for x, y in points])
             styles.append((colour, 3, 0, f"published: {name}"))
@@ -161,7 +161,7 @@ class Sweep:
             for key in self.keys
         ]
         if len(self.limit) > 1:
-            ends.append((*self.limit[-1], r.limit_name(self.group[0], " peak"), BLACK))
+            ends.append((*self.limit[-1], "limit", BLACK))
         high = values[-1] * MARGIN**0.5
         places = label_places([y for _, y, *_ in ends], bottom, top, 0.75 * height)
         labels = [

@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 from analysis.arguments import Parser, one_of
-from analysis.export import as_csv, as_github, as_google_benchmark, as_junit, as_markdown, as_parquet
+from analysis.export import as_csv, as_github, as_google_benchmark, as_junit, as_parquet
 from analysis.export.entries import Source
 from analysis.foreign import terminal
 from analysis.output import ends, run, write_whole
@@ -15,7 +15,6 @@ FORMATS = {
     "junit": as_junit,
     "github-action-benchmark": as_github,
     "parquet": as_parquet,
-    "markdown": as_markdown,
 }
 
 

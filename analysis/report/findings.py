@@ -39,8 +39,8 @@ def line_of_fastest(results, op):
     best = some and rivals.fastest([row for row in (some.ours, *some.rivals) if row])
     if not best:
         return None
-    share = results.fraction(best, rivals.MODE)
-    parts = [f"{percent(share)} of the {r.limit_name(best, ' peak')}" if share else None]
+    share = r.share_of_limit(best, rivals.MODE)
+    parts = [f"{percent(share)} of the limit" if share else None]
     for what, theirs in (("published program", some.theirs("published")), ("library", some.theirs("library"))):
         parts += [faster_than(best, what, rival, len(theirs) > 1) for rival in theirs if rival is not best]
     if some.ours and some.ours is not best:
@@ -69,7 +69,7 @@ def largest(results, best):
     )
     if most is None or (r.work_bytes(most) or 0) <= 2 * (r.work_bytes(best) or 0):
         return ""
-    return f". With most data ({standing.case_words(most)}): `{r.name_of(most)}`, {seconds(r.median(most, rivals.MODE))}, {percent(results.fraction(most, rivals.MODE))}"
+    return f". With most data ({standing.case_words(most)}): `{r.name_of(most)}`, {seconds(r.median(most, rivals.MODE))}, {percent(r.share_of_limit(most, rivals.MODE))}"
 
 
 def whose(some, best):

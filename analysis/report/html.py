@@ -114,7 +114,7 @@ def timing_of(results, row, most):
                 "n": timed.get("count") or len(samples),
                 "k": timed.get("clock"),
                 "s": [rounded(x, 6) for x in samples[::step]],
-                "f": rounded(results.fraction(row, mode)) if mode != "first" else None,
+                "f": rounded(r.share_of_limit(row, mode)) if mode != "first" else None,
             }
     return found
 

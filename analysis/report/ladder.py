@@ -64,7 +64,7 @@ def case_table(results, rows):
     lines, baseline = [], baseline_of(results, rows)
     ran = [row for row in rows if row["verdict"] != "skip"]
     for row in sorted(ran, key=lambda row: (VERDICT_ORDER[row["verdict"]], r.median(row) or math.inf, row["spec"])):
-        share, size, cold = results.fraction(row), r.work_bytes(row), r.median(row)
+        size, cold = r.work_bytes(row), r.median(row)
         verdict = r.verdict_words(row)
         if row["verdict"] == "pass" and not cold:
             verdict += f", not timed: {row.get('why_not_timed') or 'reason unknown'}"
@@ -75,14 +75,14 @@ def case_table(results, rows):
                 seconds(r.median(row, "hot"), 4),
                 seconds(r.median(row, "graph"), 4),
                 rate(size / cold).replace(" GB/s", "") if size and cold else "-",
-                percent(share) + (" **(!)**" if share and share > 1 else ""),
+                percent(r.share_of_limit(row)),
                 speedup_text(results, row, baseline),
                 error_text(row),
                 verdict,
             )
         )
     against = f">over {r.name_of(baseline)}" if baseline else ">speed-up"
-    header = ["variant", ">cold (95% interval)", ">hot", ">graph", ">GB/s", f">of {r.limit_name(rows[0])}", against]
+    header = ["variant", ">cold (95% interval)", ">hot", ">graph", ">GB/s", ">of limit", against]
     text = table(*without_empty([*header, ">error / bound", "verdict"], lines))
     skipped = sorted({r.name_of(row["spec"]) for row in rows if row["verdict"] == "skip"})
     return text + (f"\n\nSkipped: {', '.join(skipped)}." if skipped else "")
@@ -96,17 +96,16 @@ def sweep_label(row):
     return r.name_of(row["spec"]) + (f" (`{row['bound']['name']}`)" if r.is_declared(row) else "")
 
 
-def sweep_cell(results, row, mode):
+def sweep_cell(row, mode):
     if row is None:
         return "-"
     if not r.median(row, mode):
         return "**fail**" if row["verdict"] == "fail" else "-" if row["verdict"] == "pass" else row["verdict"]
-    share = results.fraction(row, mode)
-    told = f", {percent(share, 2)}{' **(!)**' * (share > 1)}" if share else ""
-    return seconds(r.median(row, mode)) + told
+    share = r.share_of_limit(row, mode)
+    return seconds(r.median(row, mode)) + (f", {percent(share, 2)}" if share else "")
 
 
-def sweep_table(results, rows, swept, mode="cold"):
+def sweep_table(rows, swept, mode="cold"):
     """Variant against what is swept: median and share of the ceiling; fastest at the largest value first. A row that only verified takes no
     time's place, and a value at which nothing was timed no column."""
     values = sorted({select.value_of(row, swept) for row in rows if r.median(row, mode)})
@@ -118,9 +117,7 @@ def sweep_table(results, rows, swept, mode="cold"):
         some = [cells[label].get(v) for v in reversed(values)]
         return [row and r.median(row, mode) or math.inf for row in some], label
 
-    lines = [
-        [label, *(sweep_cell(results, cells[label].get(v), mode) for v in values)] for label in sorted(cells, key=order)
-    ]
+    lines = [[label, *(sweep_cell(cells[label].get(v), mode) for v in values)] for label in sorted(cells, key=order)]
     short = {"window": "w = "}.get(swept[0], f"{swept[0]} = ") if len(swept) == 1 else ""
     return told_table([f">{short}{value_words(v)}" for v in values], lines)
 
@@ -148,21 +145,19 @@ def widest_interval(rows, swept, mode="cold"):
     )
 
 
-def sweep_text(results, rows, swept):
-    text = sweep_table(results, rows, swept) + "\n\n" + widest_interval(rows, swept)
+def sweep_text(rows, swept):
+    text = sweep_table(rows, swept) + "\n\n" + widest_interval(rows, swept)
     if any(r.median(row, "hot") for row in rows):
         hot = [row for row in rows if r.median(row, "hot") or row["verdict"] != "pass"]
-        text += "\n\n" + details("the same, hot", sweep_table(results, hot, swept, "hot"))
+        text += "\n\n" + details("the same, hot", sweep_table(hot, swept, "hot"))
     return text
 
 
-def sweeps_part(results, sweeps, swept, shown):
+def sweeps_part(sweeps, swept, shown):
     """A heading, the first table open, the others folded; their cases are shown then."""
-    parts = [
-        f"#### Time against {' x '.join(swept)}\n\nMedian of cold calls, and the share of the {r.limit_name(sweeps[0][0], ' peak')}."
-    ]
+    parts = [f"#### Time against {' x '.join(swept)}\n\nMedian of cold calls, and the share of the limit."]
     for k, group in enumerate(sweeps):
-        parts.append(folded(title(group[0], *swept), sweep_text(results, group, swept), k > 0))
+        parts.append(folded(title(group[0], *swept), sweep_text(group, swept), k > 0))
         shown |= {row["case"] for row in group if r.median(row)}
     return parts
 
@@ -171,13 +166,13 @@ def title(row, *left_out):
     return f"{describe(row, *left_out)}, input {row.get('input')}"
 
 
-def input_table(results, rows):
+def input_table(rows):
     """Variant against input: cold medians."""
     families = sorted({row["input"] for row in rows})
     cells = collections.defaultdict(dict)
     for row in rows:
         text = {"fail": "**fail**", "pass": seconds(r.median(row))}.get(row["verdict"], row["verdict"])
-        cells[sweep_label(row)][row["input"]] = text + (" **(!)**" if (results.fraction(row) or 0) > 1 else "")
+        cells[sweep_label(row)][row["input"]] = text
     lines = [[label, *(cells[label].get(f, "-") for f in families)] for label in sorted(cells)]
     return told_table([f">{f}" for f in families], lines)
 
@@ -195,11 +190,11 @@ def ladder_of_op(results, rows, links):
     if sweeps:
         sweeps.sort(key=lambda group: (not select.is_mean(group[0]), group[0]["dtype"] != "f64", -len(group)))
         sweeps.sort(key=lambda group: -max(r.number(row, "n") or 0 for row in group) if parameter != "n" else 0)
-        parts += sweeps_part(results, sweeps, (parameter,), shown)
+        parts += sweeps_part(sweeps, (parameter,), shown)
     shapes = select.find_shapes(rows, shown)
     if shapes:
         shapes.sort(key=lambda group: -sum(bool(r.median(row)) for row in group))
-        parts += sweeps_part(results, shapes, select.SHAPE, shown)
+        parts += sweeps_part(shapes, select.SHAPE, shown)
     counted = counts.counts_of_op(rows[0]["op"], rows, title, links["method"])
     parts += [counted] if counted else []
     groups = [[row for row in group if row["case"] not in shown] for group in select.by_input(rows)]
@@ -208,7 +203,7 @@ def ladder_of_op(results, rows, links):
             "#### Time on many inputs\n\nMedian of cold calls; the errors of the same rows are under Accuracy. **fail**: failed verification, not timed."
         )
     for group in groups:
-        parts.append(details(describe(group[0]), input_table(results, group)))
+        parts.append(details(describe(group[0]), input_table(group)))
         shown |= {row["case"] for row in group}
     rest = [
         details(title(group[0]), f"`{case}`\n\n{case_table(results, group)}")
@@ -228,14 +223,10 @@ def ladder(results, pictures, why_none, links):
                 parts.append(f"### {machine}\n\n{ladder_of_op(results, rows, links)}")
     if not parts:
         return "Nothing was timed."
-    if any((results.fraction(row) or 0) > 1 for row in results.rows):
-        parts.append(
-            "**(!)** Above the measured peak: wrong byte count, data in cache, or a peak measured too low. Do not rely on it."
-        )
     how = (
         "How to read the tables:\n\n"
         "- *cold*: median of single calls after a cache flush, with its 95% interval (fewer than 6 samples: observed range, which covers less); *hot*: warm L2, back to back; *graph*: a CUDA graph replayed back to back\n"
-        "- *GB/s*: input and output counted once each, over the cold median, whatever the kernel moved; *of copy*: share of the measured copy peak of the same device in the same run (*of read*: of the read peak, where outputs are a negligible part of the bytes)\n"
+        "- *GB/s*: input and output counted once each, over the cold median, whatever the kernel moved; *of limit*: the least time that the device needs for these bytes, over the median\n"
         "- clocks: *cold*, *hot* and *graph* of CUDA variants, PyTorch, CuPy and Numba on CUDA are GPU time, host launch latency excluded; those of CPU variants, CPU libraries and JAX are host time (JAX: host launch latency included); *complete*, in the figure of published speed-ups, is host time for all\n"
         "- *over X*: how many times faster than X in the same case and campaign (one build on one card); empty where X was not timed there\n"
         "- *error / bound*: the largest error as a multiple of the tolerance; at most 1 passes. Where a variant has its own, looser tolerance, that tolerance is named "

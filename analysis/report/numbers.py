@@ -105,7 +105,7 @@ def of_case(results, what, text):
         return NOTHING
     if what == "time":
         return seconds(r.median(mine))
-    return percent(results.fraction(mine), 2)
+    return percent(r.share_of_limit(mine), 2)
 
 
 def answer(results, query):

@@ -109,7 +109,6 @@ def case_table(results, found, most=None):
     lines = []
     for case in chosen(results, found, most) if most else shown_first(results, found):
         some = found[case]
-        share = results.fraction(some.ours, MODE) if some.ours else None
         published, libraries = some.theirs("published"), some.theirs("library")
         lines.append(
             [
@@ -119,7 +118,7 @@ def case_table(results, found, most=None):
                 our_cell(some),
                 over(some.ours, *published),
                 over(some.ours, *libraries),
-                percent(share) + (" (!)" if share and share > 1 else ""),
+                percent(r.share_of_limit(some.ours, MODE) if some.ours else None),
                 worst_input(results, some.ours) if some.ours else "-",
             ]
         )

@@ -55,44 +55,17 @@ Status ceiling_pick(const CeilingTask *task, Ceiling *out) {
 
 /* ---- This device. */
 
-typedef struct Arrays {
-    char *from, *to;
-    size_t bytes;  /* of each */
-    uint64_t kept; /* where sums end, so that work is not optimised away */
-} Arrays;
+/* One way to move memory by all cores. */
+typedef struct Team {
+    MoveArrays arrays;
+    const MoveWay *way;
+} Team;
 
-/* One way by all cores. part: a core's share of it; returns what must not be optimised away. */
-typedef struct Way {
-    Arrays *arrays;
-    const MoveWay *move; /* NULL: there is one */
-    uint64_t (*part)(const struct Way *way, size_t begin, size_t bytes);
-} Way;
+static volatile uint64_t kept; /* where sums end, so that work is not optimised away */
 
-static uint64_t copy_part(const Way *way, size_t begin, size_t bytes) {
-    way->move->copy(way->arrays->to + begin, way->arrays->from + begin, bytes);
-    return 0;
-}
-
-static uint64_t write_part(const Way *way, size_t begin, size_t bytes) {
-    way->move->write(way->arrays->to + begin, bytes);
-    return 0;
-}
-
-static uint64_t read_part(const Way *way, size_t begin, size_t bytes) {
-    return move_read(way->arrays->from + begin, bytes);
-}
-
-static Status run_parts(void *context) {
-    const Way *way = context;
-    Arrays *arrays = way->arrays;
-    uint64_t kept = 0;
-#pragma omp parallel reduction(| : kept)
-    {
-        const int me = omp_get_thread_num(), threads = omp_get_num_threads();
-        const size_t begin = move_share(arrays->bytes, me, threads), end = move_share(arrays->bytes, me + 1, threads);
-        kept |= way->part(way, begin, end - begin);
-    }
-    arrays->kept |= kept;
+static Status run_team(void *context) {
+    const Team *team = context;
+    kept = move_arrays(&team->arrays, team->way, omp_get_max_threads());
     return STATUS_OK;
 }
 
@@ -108,15 +81,16 @@ enum { FMA_CHAINS = 12, FMA_STEPS = 1 << 16 }; /* chains enough to hide the late
  * is compiled with -ffp-contract=fast). */
 #define FMA_CEILING(name, type, vector, lanes)                                                                                     \
     static Status name(void *context) {                                                                                            \
-        double kept = 0;                                                                                                           \
-        _Pragma("omp parallel reduction(+ : kept)") {                                                                              \
+        double sum = 0;                                                                                                            \
+        _Pragma("omp parallel reduction(+ : sum)") {                                                                               \
             vector x[FMA_CHAINS], a, b;                                                                                            \
             for (int j = 0; j < (lanes); j++) a[j] = (type)0.999, b[j] = (type)(0.001 * (1 + omp_get_thread_num()));               \
             for (int j = 0; j < FMA_CHAINS; j++) x[j] = a * (type)(1 + j);                                                         \
             for (int i = 0; i < FMA_STEPS; i++) _Pragma("GCC unroll 12") for (int j = 0; j < FMA_CHAINS; j++) x[j] = x[j] * a + b; \
-            for (int j = 0; j < FMA_CHAINS; j++) kept += (double)x[j][0];                                                          \
+            for (int j = 0; j < FMA_CHAINS; j++) sum += (double)x[j][0];                                                           \
         }                                                                                                                          \
-        ((Arrays *)context)->kept |= kept != 0;                                                                                    \
+        (void)context;                                                                                                             \
+        kept = sum != 0;                                                                                                           \
         return STATUS_OK;                                                                                                          \
     }
 FMA_CEILING(run_fma_f64, double, Vector, LANES)
@@ -154,19 +128,11 @@ static size_t bytes_per_array(size_t hint) {
     return bytes < MOVE_LINE ? MOVE_LINE : bytes / MOVE_LINE * MOVE_LINE;
 }
 
-static Status open_arrays(Arrays *arrays, size_t bytes) {
-    *arrays = (Arrays){.bytes = bytes};
-    arrays->from = aligned_alloc(MOVE_LINE, bytes);
-    arrays->to = aligned_alloc(MOVE_LINE, bytes);
-    if (!arrays->from || !arrays->to) {
-        free(arrays->from);
-        free(arrays->to);
-        return status_fail(STATUS_MEMORY, "no host memory for two arrays of %zu bytes", bytes);
-    }
+static Status open_arrays(char *arrays[2], size_t bytes) {
+    for (int i = 0; i < 2; i++) arrays[i] = aligned_alloc(MOVE_LINE, bytes);
+    if (!arrays[0] || !arrays[1]) return status_fail(STATUS_MEMORY, "no host memory for two arrays of %zu bytes", bytes);
     /* Each core touches its share first, so that on machines with several memory nodes it lies near. */
-    Arrays swapped = {.from = arrays->to, .to = arrays->from, .bytes = bytes};
-    (void)run_parts(&(Way){arrays, &MOVE_WAYS[0], write_part});
-    (void)run_parts(&(Way){&swapped, &MOVE_WAYS[0], write_part});
+    for (int i = 0; i < 2; i++) (void)run_team(&(Team){{.to = arrays[i], .written = bytes}, &MOVE_WAYS[0]});
     return STATUS_OK;
 }
 
@@ -183,22 +149,22 @@ static Status measure_again(const CeilingTask *task, Ceiling *ceiling) {
 
 enum { TASK_COPY = 0, TASK_FMA_F64 = 4 }; /* in the table of measure_all */
 
-static Status measure_all(Arrays *arrays, Ceiling *out, int *count) {
-    Way copying[MOVE_WAYS_MAX], writing[MOVE_WAYS_MAX], reading = {arrays, NULL, read_part};
+static Status measure_all(char *arrays[2], size_t bytes, Ceiling out[CEILINGS_MAX], int *count) {
+    const char *const from = arrays[0];
+    Team copying[MOVE_WAYS_MAX], writing[MOVE_WAYS_MAX], reading = {{.from = from, .read = bytes}, &MOVE_WAYS[0]};
     CeilingTrial copies[MOVE_WAYS_MAX], writes[MOVE_WAYS_MAX];
     static const char *const COPY_NAMES[] = {"OpenMP, memcpy", "OpenMP, ordinary stores", "OpenMP, non-temporal stores"};
     static const char *const WRITE_NAMES[] = {"OpenMP, memset", "OpenMP, ordinary stores", "OpenMP, non-temporal stores"};
     for (int i = 0; i < MOVE_WAY_COUNT; i++) {
-        copying[i] = (Way){arrays, &MOVE_WAYS[i], copy_part}, writing[i] = (Way){arrays, &MOVE_WAYS[i], write_part};
-        copies[i] = (CeilingTrial){COPY_NAMES[i], {.run = run_parts, .context = &copying[i]}};
-        writes[i] = (CeilingTrial){WRITE_NAMES[i], {.run = run_parts, .context = &writing[i]}};
+        copying[i] = (Team){{from, arrays[1], bytes, bytes}, &MOVE_WAYS[i]};
+        writing[i] = (Team){{.to = arrays[1], .written = bytes}, &MOVE_WAYS[i]};
+        copies[i] = (CeilingTrial){COPY_NAMES[i], {.run = run_team, .context = &copying[i]}};
+        writes[i] = (CeilingTrial){WRITE_NAMES[i], {.run = run_team, .context = &writing[i]}};
     }
-    const CeilingTrial reads[] = {{"OpenMP, vectors", {.run = run_parts, .context = &reading}}};
-    const CeilingTrial f32[] = {{"OpenMP, 12 chains of whole registers per thread", {.run = run_fma_f32, .context = arrays}}};
-    const CeilingTrial f64[] = {{"OpenMP, 12 chains of whole registers per thread", {.run = run_fma_f64, .context = arrays}}};
-    const CeilingTrial nothing[] = {
-        {"an empty function between two reads of the steady clock", {.run = run_nothing, .context = arrays}}};
-    const size_t bytes = arrays->bytes;
+    const CeilingTrial reads[] = {{"OpenMP, vectors", {.run = run_team, .context = &reading}}};
+    const CeilingTrial f32[] = {{"OpenMP, 12 chains of whole registers per thread", {.run = run_fma_f32}}};
+    const CeilingTrial f64[] = {{"OpenMP, 12 chains of whole registers per thread", {.run = run_fma_f64}}};
+    const CeilingTrial nothing[] = {{"an empty function between two reads of the steady clock", {.run = run_nothing}}};
     const double steps = 2.0 * FMA_CHAINS * FMA_STEPS * omp_get_max_threads();
     const CeilingTask tasks[] = {
         [TASK_COPY] = {"copy", "B/s", 2 * (double)bytes, 2 * bytes, time_hot, NULL, copies, MOVE_WAY_COUNT},
@@ -217,10 +183,11 @@ static Status measure_all(Arrays *arrays, Ceiling *out, int *count) {
 
 Status ceilings_cpu(size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count) {
     *count = 0;
-    Arrays arrays;
-    TRY(open_arrays(&arrays, bytes_per_array(bytes_hint)));
-    const Status status = measure_all(&arrays, out, count);
-    free(arrays.from);
-    free(arrays.to);
+    char *arrays[2];
+    const size_t bytes = bytes_per_array(bytes_hint);
+    Status status = open_arrays(arrays, bytes);
+    if (status == STATUS_OK) status = measure_all(arrays, bytes, out, count);
+    free(arrays[0]);
+    free(arrays[1]);
     return status;
 }

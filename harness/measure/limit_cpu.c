@@ -6,7 +6,6 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,51 +23,19 @@ typedef struct Move {
 } Move;
 
 typedef struct Limiter {
-    char *from, *to, *block;
-    size_t read, written;    /* of the part that is measured */
-    size_t both, rest, more; /* the smaller of the two; where the rest of the larger begins, and its bytes */
-    double scale;            /* the whole over it */
+    char *block;
+    MoveArrays arrays; /* the part that is measured */
+    double scale;      /* the whole over it */
     size_t sweep_words;
     uint64_t *sweep; /* NULL: hot */
     volatile uint64_t kept;
     int threads[THREADS_MAX], thread_counts;
 } Limiter;
 
-static size_t at_line(size_t bytes) {
-    return (bytes + MOVE_LINE - 1) / MOVE_LINE * MOVE_LINE;
-}
-
-/* Bytes [begin, end) of what is read and written, and of what is only one of both. */
-static inline void move_part(Limiter *self, const MoveWay *way, size_t begin, size_t end, size_t more_begin, size_t more_end) {
-    if (end > begin) way->copy(self->to + begin, self->from + begin, end - begin);
-    if (more_end <= more_begin) return;
-    if (self->read > self->written)
-        self->kept = move_read(self->from + self->rest + more_begin, more_end - more_begin);
-    else
-        way->write(self->to + self->rest + more_begin, more_end - more_begin);
-}
-
-static void move_by_team(Limiter *self, const Move *how) {
-#pragma omp parallel num_threads(how->threads)
-    {
-        const int me = omp_get_thread_num(), threads = omp_get_num_threads();
-        move_part(self, how->way, move_share(self->both, me, threads), move_share(self->both, me + 1, threads),
-                  move_share(self->more, me, threads), move_share(self->more, me + 1, threads));
-    }
-}
-
-/* As lean as a call can be: in the first-level cache it is some tens of nanoseconds. */
-__attribute__((noinline)) static void move(Limiter *self, const Move *how) {
-    if (how->threads == 1)
-        move_part(self, how->way, 0, self->both, 0, self->more);
-    else
-        move_by_team(self, how);
-}
-
 static double sample(Limiter *self, const Move *how, size_t calls) {
     if (self->sweep) cache_sweep(self->sweep, self->sweep_words);
     const double begin = clock_seconds();
-    for (size_t i = 0; i < calls; i++) move(self, how);
+    for (size_t i = 0; i < calls; i++) self->kept = move_arrays(&self->arrays, how->way, how->threads);
     return (clock_seconds() - begin) / (double)calls;
 }
 
@@ -117,19 +84,15 @@ static void count_threads(Limiter *self) {
 /* Both arrays in one block: `to` begins half a page away from where `from` does within a page, so that no store waits for a load of
  * like address, and small ones share pages. */
 static Status open_block(Limiter *self) {
-    const size_t to = (self->read + PAGE - 1) / PAGE * PAGE + PAGE / 2, bytes = to + at_line(self->written) + MOVE_LINE;
+    const size_t to = (self->arrays.read + PAGE - 1) / PAGE * PAGE + PAGE / 2;
+    const size_t bytes = to + self->arrays.written + 2 * MOVE_LINE; /* of which the last lines are whole */
     const bool huge = (double)bytes >= HUGE_FROM;
     const size_t unit = huge ? HUGE_PAGE : PAGE, whole = (bytes + unit - 1) / unit * unit;
     self->block = aligned_alloc(unit, whole);
     if (!self->block) return status_fail(STATUS_MEMORY, "limit: no host memory for %zu bytes", whole);
     if (huge) (void)madvise(self->block, whole, MADV_HUGEPAGE);
-    self->from = self->block, self->to = self->block + to;
-#pragma omp parallel
-    {
-        const int me = omp_get_thread_num(), threads = omp_get_num_threads();
-        const size_t begin = move_share(whole, me, threads);
-        memset(self->block + begin, 1, move_share(whole, me + 1, threads) - begin);
-    }
+    self->arrays.from = self->block, self->arrays.to = self->block + to;
+    (void)move_arrays(&(MoveArrays){.to = self->block, .written = whole}, &MOVE_WAYS[0], omp_get_max_threads());
     return STATUS_OK;
 }
 
@@ -138,9 +101,7 @@ static Status open_block(Limiter *self) {
 static Status take(Limiter *self, const LimitTask *task, double bytes_max, Limit out[MEASURE_MODE_COUNT]) {
     const double bytes = task->read + task->written, moved = fmin(fmax(bytes, CORE_BYTES), bytes_max);
     self->scale = bytes > 0 ? bytes / moved : 1;
-    self->read = (size_t)(task->read / self->scale), self->written = (size_t)(task->written / self->scale);
-    self->both = self->read < self->written ? self->read : self->written, self->rest = at_line(self->both);
-    self->more = (self->read > self->written ? self->read : self->written) - self->both;
+    self->arrays = (MoveArrays){.read = (size_t)(task->read / self->scale), .written = (size_t)(task->written / self->scale)};
     TRY(open_block(self));
     const unsigned wanted[] = {MODE_HOT, MODE_COLD};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/shares.h"
 
+#include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +71,7 @@ typedef uint64_t Vector __attribute__((vector_size(VECTOR_BYTES)));
 enum { LANES = VECTOR_BYTES / sizeof(uint64_t), LINE_VECTORS = MOVE_LINE / VECTOR_BYTES };
 
 /* Four sums: an array of them would be cleared and added up in memory, which takes as long as to read a kilobyte. */
-uint64_t move_read(const void *from, size_t bytes) {
+static uint64_t read_lines(const void *from, size_t bytes) {
     Vector a = {0}, b = a, c = a, d = a;
     const Vector *words = from;
     const size_t vectors = bytes / MOVE_LINE * LINE_VECTORS;
@@ -81,6 +82,33 @@ uint64_t move_read(const void *from, size_t bytes) {
     uint64_t total = 0;
     for (int lane = 0; lane < LANES; lane++) total |= a[lane];
     return total;
+}
+
+/* Share `part` of `parts`, which begins at a line. */
+static uint64_t move_share(const MoveArrays *arrays, const MoveWay *way, size_t part, size_t parts) {
+    const size_t read = arrays->read, written = arrays->written, both = read < written ? read : written;
+    const size_t rest = (both + MOVE_LINE - 1) / MOVE_LINE * MOVE_LINE, more = (read > written ? read : written) - both;
+    const size_t lines = both / MOVE_LINE, begin = lines * part / parts * MOVE_LINE;
+    const size_t end = part + 1 == parts ? both : lines * (part + 1) / parts * MOVE_LINE;
+    if (end > begin) way->copy(arrays->to + begin, arrays->from + begin, end - begin);
+    const size_t more_lines = more / MOVE_LINE, more_begin = more_lines * part / parts * MOVE_LINE;
+    const size_t more_end = part + 1 == parts ? more : more_lines * (part + 1) / parts * MOVE_LINE;
+    if (more_end == more_begin) return 0;
+    if (read > written) return read_lines(arrays->from + rest + more_begin, more_end - more_begin);
+    way->write(arrays->to + rest + more_begin, more_end - more_begin);
+    return 0;
+}
+
+static uint64_t move_by_team(const MoveArrays *arrays, const MoveWay *way, int threads) {
+    uint64_t kept = 0;
+#pragma omp parallel num_threads(threads) reduction(| : kept)
+    kept |= move_share(arrays, way, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
+    return kept;
+}
+
+/* As lean as a call can be: in the first-level cache it is some tens of nanoseconds. */
+uint64_t move_arrays(const MoveArrays *arrays, const MoveWay *way, int threads) {
+    return threads == 1 ? move_share(arrays, way, 0, 1) : move_by_team(arrays, way, threads);
 }
 
 /* ---- Caches. */

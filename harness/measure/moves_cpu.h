@@ -20,14 +20,16 @@ extern const MoveWay MOVE_WAYS[];
 extern const int MOVE_WAY_COUNT;
 enum { MOVE_WAYS_MAX = 3 };
 
-/* Reads whole lines. The result depends on all of them: the compiler keeps the reads as long as the result is used. */
-uint64_t move_read(const void *from, size_t bytes);
+/* What is moved: the smaller of both sizes is copied, and behind it, at the next line, the rest is read or written. */
+typedef struct MoveArrays {
+    const char *from;
+    char *to;
+    size_t read, written; /* bytes */
+} MoveArrays;
 
-/* Where the share of a thread in a team begins: at a line. The share of thread `threads`, which does not exist, begins at the end.
- */
-static inline size_t move_share(size_t bytes, int thread, int threads) {
-    return thread == threads ? bytes : bytes / MOVE_LINE * (size_t)thread / (size_t)threads * MOVE_LINE;
-}
+/* By one thread, or by a team of which each moves a share. The result depends on all that is only read: the compiler keeps the
+ * reads as long as it is used. */
+uint64_t move_arrays(const MoveArrays *arrays, const MoveWay *way, int threads);
 
 /* How much the CPU's caches hold, all together, and how to empty them. */
 

@@ -16,7 +16,6 @@ from program import SOURCE, call, rows_of
 pandas = pytest.importorskip("pandas")
 xmlschema = pytest.importorskip("xmlschema")
 Draft7Validator = pytest.importorskip("jsonschema").Draft7Validator
-MarkdownIt = pytest.importorskip("markdown_it").MarkdownIt
 
 GOLDEN = SOURCE / "tests/golden/rows.jsonl"
 GBENCH = (
@@ -273,24 +272,6 @@ def test_parquet(folder):
     assert "name a file" in call("export", "parquet", GOLDEN).stderr
 
 
-def test_markdown(folder):
-    """A reader of GitHub's Markdown sees a table for each case, a line for each row, and in it the row's verdict."""
-    tokens = MarkdownIt("commonmark").enable("table").parse(exported(folder, "markdown", GOLDEN).read_text())
-    rows = rows_of(GOLDEN)
-    assert tokens[1].content.startswith(f"{sum(r['verdict'] == 'pass' for r in rows)} pass, "), tokens[1].content
-    told, case, cells = [], None, None
-    for before, token in zip(tokens, tokens[1:]):
-        if before.type == "paragraph_open" and token.content.startswith("`"):
-            case = token.content.split("`")[1]
-        elif token.type == "tr_open":
-            cells = []
-        elif before.type == "td_open":
-            cells.append(token.content)
-        elif token.type == "tr_close" and cells:
-            told.append((case, cells[0].split("`")[1], cells[1]))
-    assert sorted(told) == sorted((r["case"], r["spec"].split("/", 1)[-1], r["verdict"]) for r in rows)
-
-
 def test_stdout_is_the_export_alone(folder):
     done = call("export", "csv", GOLDEN)
     assert (done.returncode, done.stderr) == (0, "")
@@ -308,7 +289,7 @@ def test_nothing_and_nonsense(folder):
     )
     for form in ("google-benchmark", "github-action-benchmark"):
         assert "no row was timed" in exported(folder, form, untimed, code=3)
-    for form in ("csv", "parquet", "junit", "markdown"):
+    for form in ("csv", "parquet", "junit"):
         exported(folder, form, untimed)
     other = Machine(1).file(folder / "other.jsonl", 1, [{}], name="NVIDIA Other")
     assert "several machines" in exported(folder, "github-action-benchmark", GOLDEN, other, code=2)
@@ -324,7 +305,7 @@ def test_nothing_and_nonsense(folder):
         r"^rungs export: unknown format 'xlsx' \(known: google-benchmark, csv, .*\) \(see rungs export --help\)\n$",
         told,
     )
-    assert "did you mean 'markdown'?" in exported(folder, "markdwn", GOLDEN, code=2)
+    assert "did you mean 'parquet'?" in exported(folder, "parket", GOLDEN, code=2)
     done = call("export", "csv", GOLDEN, "--out", folder / "none/out.csv")
     assert done.returncode == 2, done.stdout + done.stderr
     assert "none" in done.stderr

@@ -44,13 +44,6 @@ def same_time(cell, seconds):
 def test_numbers_are_those_of_the_rows():
     text, _ = report(GOLDEN_FILE)
     ladder = section(op_page(), "Ladder and sweeps")
-    copy_rate = next(
-        c["value"]
-        for line in GOLDEN
-        if line["kind"] == "ceilings" and line["device"] == "cuda"
-        for c in line["ceilings"]
-        if c["name"] == "copy"
-    )
     case = next(row for row in ROWS if row["variant"] == "rolling/cuda_naive")["case"]
     base = statistics.median(
         next(row for row in ROWS if row["variant"] == "rolling/cuda_naive")["timing"]["cold"]["samples"]
@@ -65,7 +58,6 @@ def test_numbers_are_those_of_the_rows():
         assert same_time(cells["hot"], statistics.median(row["timing"]["hot"]["samples"]))
         rate = 2 * 8 * row["params"]["n"] / cold
         assert abs(float(cells["GB/s"].replace(",", "")) - rate / 1e9) <= 0.0006 * rate / 1e9, cells
-        assert abs(float(cells["of copy"].rstrip("%")) / 100 - rate / copy_rate) <= 0.06 * rate / copy_rate, cells
         gain = cells["over cuda_naive threads=128"]
         if "baseline" in gain:
             assert row["variant"] == "rolling/cuda_naive"
@@ -219,17 +211,6 @@ def test_processes_of_one_environment_are_pooled():
     assert same_time(cold_of(), old), "a file that is given twice is one process"
 
 
-def test_more_than_the_ceiling_is_flagged():
-    lines = copy.deepcopy(GOLDEN)
-    for line in lines:
-        if line.get("variant") == "rolling/cuda_shared" and line["kind"] == "row" and line["timing"]:
-            line["work"]["bytes"] *= 1e6
-    report(written(lines), "--no-figures")
-    ladder = section(op_page(), "Ladder and sweeps")
-    assert "**(!)**" in table_cells(ladder, "| cuda_shared threads=128 |")["of copy"]
-    assert "wrong byte count" in ladder
-
-
 def test_nulls_and_missing_keys():
     """Any key that the reader does not insist on may be null or absent."""
     rng = random.Random(3)
@@ -303,7 +284,6 @@ def test_figures():
 
 def test_sweeps_are_those_of_the_rows():
     rows = [line for line in map(json.loads, FULL.read_text().splitlines()) if line["kind"] == "row"]
-    copy_rate = 4.19e12
     report(FULL, "--no-figures")
     text = re.search(
         r"\*\*rolling mean, n = 1e8, f64, input \w+\*\*\n\n(.*?)95% intervals",
@@ -321,11 +301,10 @@ def test_sweeps_are_those_of_the_rows():
             continue
         cold = statistics.median(row["timing"]["cold"]["samples"])
         cell = table_cells(text, "| cuda_naive threads=128 |")[f"w = {params['window']}"]
-        time, unit, share = re.fullmatch(r"([\d.,]+) (\w+), ([\d.]+)%", cell).groups()
+        time, unit = cell.split(" ")
         assert abs(float(time.replace(",", "")) * {"s": 1, "ms": 1e-3, "us": 1e-6}[unit] - cold) <= 0.006 * cold, (
             cell,
             cold,
         )
-        assert abs(float(share) / 100 - 1.6e9 / cold / copy_rate) <= 0.051 * 1.6e9 / cold / copy_rate, (cell, cold)
         checked += 1
     assert checked >= 4, checked

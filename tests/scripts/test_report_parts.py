@@ -381,18 +381,16 @@ def test_of_one_build_the_row_with_more_modes_stays():
 
 
 def test_a_row_with_a_limit_of_its_own_is_held_to_it():
-    held = next(row for row in GOLDEN if row["kind"] == "row" and r.own_limit(row))
-    older = copy.deepcopy(held)
-    for timed in older["timing"].values():
-        for key in ("limit", "bytes_per_second", "elements_per_second"):
-            timed.pop(key)
-    cold = held["timing"]["cold"]["median"]
-    for row, share, name in ((held, 0.4e-3 / cold, "limit"), (older, held["work"]["bytes"] / cold / 4.19e12, "copy")):
-        results = select.load([written([*CIRCUMSTANCES, row])])
-        found = results.rows[0]
-        assert abs(results.fraction(found) / share - 1) < 1e-12 and r.limit_name(found) == name
-        line = by_column(ladder.case_table(results, results.rows))[0]
-        assert line[f"of {name}"] == f"{share:.1%}" or line[f"of {name}"] == f"{share:.0%}", line
+    held = next(row for row in GOLDEN if row["kind"] == "row" and r.share_of_limit(row))
+    unknown = copy.deepcopy(held)
+    for timed in unknown["timing"].values():
+        timed.pop("limit")
+    share = 0.4e-3 / held["timing"]["cold"]["median"]
+    results = select.load([written([*CIRCUMSTANCES, held])])
+    assert abs(r.share_of_limit(results.rows[0]) / share - 1) < 1e-12
+    assert by_column(ladder.case_table(results, results.rows))[0]["of limit"] in (f"{share:.1%}", f"{share:.0%}")
+    results = select.load([written([*CIRCUMSTANCES, unknown])])
+    assert "of limit" not in by_column(ladder.case_table(results, results.rows))[0], "none was measured"
 
 
 def test_one_baseline_to_a_table():

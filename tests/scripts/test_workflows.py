@@ -467,7 +467,6 @@ def test_publish(steps):
         "report.html",
         "rows.jsonl",
         "rows.csv",
-        "rows.md",
         "junit.xml",
         "google-benchmark.json",
         "github-action-benchmark.json",
