@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from program import BUILD, CUDA, EMULATOR, RUNGS, SOURCE, rows_of
+from program import BUILD, CUDA, EMULATOR, FULL, RUNGS, SOURCE, rows_of
 
 GOOD = """#include "variant.h"
 {above}
@@ -82,8 +82,8 @@ class World:
 
 
 @pytest.fixture
-def world(folder):
-    return World(folder)
+def world(folder, request):
+    return World(folder / getattr(request, "param", ""))
 
 
 # One that has no module costs its own row.
@@ -183,6 +183,86 @@ def test_two_at_once_compile_it_once(world):
     ]
     assert [process.wait(timeout=120) for process in both] == [0, 0]
     assert len((world.folder / "compiled").read_text().splitlines()) == 1
+
+
+def launched_by(world, script):
+    """Compilers are started by a shell script from now on, whose "$@" they are."""
+    launcher = world.folder / "launcher"
+    launcher.write_text(f"#!/bin/sh\n{script}\n")
+    launcher.chmod(0o755)
+    settings = json.loads((world.modules / "settings.json").read_text()) | {"launcher": [str(launcher)]}
+    (world.modules / "settings.json").write_text(json.dumps(settings))
+
+
+def what_ran(rows):
+    return {(row["verdict"], row["code"]["host_hash"]) for row in rows}
+
+
+def test_edited_while_it_is_compiled(world):
+    """The row is of the text that the compiler read, code hash too; the next run compiles what is there then."""
+    source, right, wrong = world.tree / "impls/double/cpu_it.c", variant("cpu_it"), variant("cpu_it", value="3 * x[i]")
+    world.write("cpu_it.c", right)
+    (before,) = what_ran(world.run_all()[1].values())
+    world.write("cpu_it.c", wrong)
+    (after,) = what_ran(world.run_all()[1].values())
+    assert (before[0], after[0]) == ("pass", "fail") and before[1] != after[1]
+    (world.folder / "wrong.c").write_text(wrong)
+    world.write("cpu_it.c", right + "\n")
+    launched_by(world, f'"$@" && cat {world.folder}/wrong.c >{source}')
+    assert what_ran(world.run_all()[1].values()) == {before}
+    launched_by(world, '"$@"')
+    assert what_ran(world.run_all()[1].values()) == {after}, "what came while it was compiled is not taken for compiled"
+
+
+def test_edited_while_a_run_uses_it(world):
+    """Another run compiles it anew meanwhile: no row has the code hash of one text and the verdict of the other."""
+    slow = {"above": "#include <unistd.h>", "below": ""}
+    texts = [variant("cpu_it", value=f"(i == 0 ? (double)usleep(300000) : 0) + {k} * x[i]", **slow) for k in (2, 3)]
+    expected = set()
+    for text in reversed(texts):
+        world.write("cpu_it.c", text)
+        expected |= what_ran(world.run_all("--verify-only")[1].values())
+    assert {verdict for verdict, _ in expected} == {"pass", "fail"} and len({code for _, code in expected}) == 2
+    out, cases = world.folder / "first.jsonl", [f"double n={n} dtype=f64" for n in range(1003, 1011)]
+    words = [world.program, "run", *cases, "--verify-only", "--fresh-workers", "--out", out]
+    first = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=world.folder)
+    while first.poll() is None and not (out.exists() and rows_of(out)):
+        time.sleep(0.02)
+    world.write("cpu_it.c", texts[1])
+    assert what_ran(world.run_all("--verify-only")[1].values()) <= expected
+    assert first.poll() is None, "it still runs"
+    first.wait(timeout=120)
+    rows = rows_of(out)
+    assert what_ran(row for row in rows if row["verdict"] != "error") <= expected
+    assert rows[0]["verdict"] == "pass" and rows[-1]["verdict"] == "error"
+    assert "has been compiled anew since this run began" in rows[-1]["reason"]
+
+
+@pytest.mark.parametrize("world", ["a folder with blanks"], indirect=True)
+def test_in_paths_with_blanks(world):
+    """Checkout, build, a file from elsewhere, rows."""
+    mine = world.folder / "my idea.c"
+    world.write("cpu_it.c", variant("cpu_it"))
+    mine.write_text(variant("cpu_mine"))
+    world.check(world.run_all()[0], 0, "1 passed")
+    world.check(world.call("try", mine, "--op", "double", CASE.removeprefix("double "), "--quick"), 0, "2 passed")
+    world.check(world.call("report", world.folder / "rows.jsonl", "--out", world.folder / "a page/REPORT.md"), 0)
+
+
+@pytest.mark.skipif(not CUDA, reason="no CUDA variants in this build")
+@pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="this machine has a GPU")
+def test_no_emulator_and_no_gpu(world):
+    (world.program.parent / "rungs-emulator").unlink(missing_ok=True)
+    settings = json.loads((world.modules / "settings.json").read_text())
+    without = {name: value for name, value in settings.items() if name not in ("asan", "race", "engine")}
+    (world.modules / "settings.json").write_text(json.dumps(without | {"emulated": False}))
+    world.write("cpu_it.c", variant("cpu_it"))
+    world.write("cuda_it.cu", (SOURCE / "impls/double/cuda_naive.cu").read_text().replace("cuda_naive", "cuda_it"))
+    done, rows = world.run_all()
+    world.check(done, 0, "1 passed", "1 skipped")
+    assert rows["double/cpu_it"]["verdict"] == "pass"
+    assert rows["double/cuda_it"]["verdict"] == "skip" and rows["double/cuda_it"]["timing"] is None
+    assert rows["double/cuda_it"]["reason"] == "this build of rungs has no emulator"
 
 
 def test_of_other_contract_headers(world):
@@ -344,3 +424,24 @@ def test_a_kernel(world):
         "double/try_mine",
         "1 passed",
     )
+
+
+@pytest.mark.skipif(not FULL, reason="minutes of compiling: ./rungs test --full")
+def test_a_checkout_and_a_build_in_paths_with_blanks(folder):
+    """From its sources, for the CPU alone: no toolkit, no emulator."""
+    tree, build = folder / "my checkout", folder / "my build"
+    words = ["-DRUNGS_CUDA=OFF", "-DRUNGS_EMULATOR=OFF", "-DCMAKE_BUILD_TYPE=Release", "-GNinja"]
+    for command in (
+        ["git", "clone", "-q", SOURCE, tree],
+        ["cmake", "-S", tree, "-B", build, *words],
+        ["ninja", "-C", build, "rungs"],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+    out = folder / "my rows.jsonl"
+    words = ["run", CASE, *QUICK, "--out", out]
+    done = subprocess.run([build / "bin/rungs", *words], capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+    rows = {row["variant"]: row for row in rows_of(out)}
+    assert rows["double/cpu_loop"]["verdict"] == "pass" and rows["double/cpu_loop"]["timing"]["cold"]["median"] > 0
+    assert {row["verdict"] for name, row in rows.items() if "/cuda_" in name} <= {"skip"}
