@@ -7,17 +7,25 @@ It has a dictionary VARIANT, a plain literal that the build reads without import
                "clock": "torch",          # on whose stream it is timed: a name of peer_libraries.LIBRARIES; default "cpu"
                "tunables": [{"name", "summary", "kind", "default", "min", "max"}],  # optional
                "bound": "textbook",       # optional: a looser bound of the op
-               "outputs": ["mean"]}       # optional: gives only these of the op's outputs; the others are not judged
+               "outputs": ["mean"],       # optional: gives only these of the op's outputs; the others are not judged
+               "form": "numpy",           # optional: what run() gets its inputs as, a name of peer_forms.FORMS; default: that of the clock or
+                                          # of the framework, else numpy
+               "incomplete": "window",    # optional: the parameter (window, min_periods) of which the harness writes the incomplete outputs;
+                                          # run() gives all outputs or only those that follow
+               "bitmap": True,            # optional: strings always come with a validity bitmap, not only where an input has one
+               "facts": ["utf8"]}         # optional: of peer_forms.FACTS; supports() finds case["facts"]["utf8"]
 
-and functions. `case` is the protocol's: case["params"]["window"], case["dtype"] ("f32" | "f64"). Arrays are dictionaries by name.
+and three functions. `case` is the protocol's: case["params"]["window"], case["dtype"] ("f32" | "f64").
 
     supports(case, tunables) -> None, or the reason why not. Imports nothing.
-    prepare(case, tunables, inputs) -> state. Imports the library (an ImportError becomes a skip) and may raise Skip.
-    load(state, inputs)             takes the inputs, numpy and read-only, to where the library computes. Not timed; before every run.
-    run(state) -> outputs           the call that is timed: nothing but the library's work, outputs in the library's arrays
-    fetch(state, outputs, out)      copies them, when they are complete, into the numpy arrays of `out`. Not timed. Of an op whose
-                                    outputs are sized by data it returns them instead: {name: numpy array of the output's dtype},
-                                    each at most as long as the array in `out`, which has the most room that it can need.
+    prepare(case, tunables, shapes) -> state. Sees no data: shapes["x"] has shape, dtype and size. Imports the library (an ImportError
+                                    becomes a skip) and may raise Skip.
+    run(state, inputs) -> outputs   the call that is timed: nothing but the library's work. inputs["x"] is an array of the library, a column
+                                    of strings ("names.offsets", ...) one column, inputs["names"]. Outputs are arrays of the library or
+                                    of NumPy: the first output's, a tuple of all, or a dictionary by name. Where the data decide sizes, an
+                                    array has as many elements as it has.
+
+The harness makes the inputs' forms and reads the results, neither of which is timed.
 """
 
 import ctypes
@@ -64,6 +72,11 @@ def import_numba_cuda():
     if not cuda.is_available():
         raise Skip("Numba finds no CUDA device")
     return cuda
+
+
+def torch_device():
+    """Where the tensors of a peer with the clock "torch" are."""
+    return "cuda"
 
 
 def import_torch_cuda():

@@ -46,7 +46,7 @@ def drawn_change(array):
 
 class Rotation:
     def __init__(self, sets, begin, checks, load, call, show):
-        """sets: dictionaries of read-only arrays, of which timed calls use those from number begin on. checks: of the command `time`. load(inputs);
+        """sets: dictionaries of read-only arrays, of which timed calls use those from number begin on. checks: of the command `time`. load(set, arrays);
         call() with its wait; show(mode, sample, set, kept) puts the outputs before the parent and returns when that says so."""
         copied = sum(array.nbytes for array in sets[0].values()) <= COPIED_BYTES
         self.sets, self.begin = sets, begin
@@ -96,7 +96,7 @@ class Rotation:
         views = {name: array.view() for name, array in self.place(number).items()}
         for view in views.values():
             view.flags.writeable = False
-        self.load(views)
+        self.load(number, views)
         self.loaded = number
 
     def touch(self, number):
@@ -148,9 +148,13 @@ class Rotation:
                 array.fill(
                     float("nan")
                 )  # a result that is computed only when it is looked at has nothing to be computed from
+            if arrays:
+                self.use(self.loaded)  # so has what the library holds
             self.show(mode, place.index, self.loaded, kept)
             for name, array in arrays.items():
                 array[...] = self.sets[self.loaded][name]
+            if arrays:
+                self.use(self.loaded)
 
     def fix(self, mode):
         """Loads the set that is to be compared in this mode; it stays."""

@@ -4,6 +4,7 @@ python peer_worker.py --commands FD --replies FD --arrays FD [--measure librungs
 """
 
 import argparse
+import ast
 import atexit
 import contextlib
 import errno
@@ -60,6 +61,8 @@ def kind_of(error):
     words = f"{type(error).__name__} {error}".lower()
     if isinstance(error, Failure):
         return error.kind
+    if is_refused(error):
+        return "check"
     if isinstance(error, MemoryError) or "outofmemory" in words or "out of memory" in words:
         return "memory"
     if isinstance(error, OSError):
@@ -67,8 +70,13 @@ def kind_of(error):
     return "device" if "cuda" in words else "internal"
 
 
+def is_refused(error):
+    forms = sys.modules.get("peer_forms")
+    return forms is not None and isinstance(error, forms.Refused)
+
+
 def words_of(error):
-    return str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, Failure) or is_refused(error) else f"{type(error).__name__}: {error}"
 
 
 # ---- The threads that a call of a CPU library used, as worker/threads.c counts them for variants in C.
@@ -99,13 +107,15 @@ class Worker:
         """arrays: the socket over which the files of a case come; converse(reply) -> the parent's next command."""
         self.impls, self.measure, self.arrays, self.converse = impls, measure, arrays, converse
         self.ranges = peer_timing.Ranges(measure)
-        self.peer, self.kept = None, None
+        self.peer, self.facts, self.exchange, self.kept = None, None, None, None
         self.forget()
 
     def forget(self):
         """What is of one case. The peer's module stays: what it compiled serves the next case."""
         self.state = None
-        self.sets, self.outputs = [], {}
+        self.sets, self.outputs, self.proven = [], {}, set()
+        if self.exchange:
+            self.exchange.forget()
         self.sized_by_data, self.poison = False, POISON
         self.variant, self.case = None, ()
 
@@ -129,7 +139,7 @@ class Worker:
             command[wire.KEY_VARIANT],
             (command[wire.KEY_CASE], command.get(wire.KEY_TUNABLES, {})),
         )
-        self.call = self.ranges.around("call", self.variant, lambda: self.peer.run(self.state))
+        self.call = self.ranges.around("call", self.variant, lambda: self.peer.run(self.state, self.exchange.given))
         self.ranges.begin("", command[wire.KEY_CASE].get(wire.KEY_TEXT, "a case"))  # to end()
         self.sized_by_data = command.get(wire.KEY_SIZED_BY_DATA, False)
         try:
@@ -140,30 +150,49 @@ class Worker:
             self.outputs = {a[wire.KEY_NAME]: map_array(a, files, "r+") for a in command[wire.KEY_OUTPUTS]}
         except ImportError as error:
             return {wire.KEY_SKIP: missing("numpy", error)}
+        self.facts = self.facts or described(self.impls, self.variant)
+        with contextlib.suppress(Exception):  # prepare() says it
+            self.bind()
         return {wire.KEY_OK: True}
 
+    def bind(self):
+        """Imports the library, starts its device and takes its types: before the peer's file is imported, which could change them."""
+        from peer import import_library
+
+        if not self.exchange:
+            import_library(self.facts["framework"], self.clock)
+            from peer_forms import Exchange
+
+            self.exchange = Exchange(self.facts)
+            self.wait(None)
+
+    @property
+    def clock(self):
+        return self.facts.get("clock", "cpu")
+
     def supports(self, _):
+        from peer_forms import facts_of
+
         try:
             self.peer = self.peer or import_peer(self.impls, self.variant)
+            case, tunables = self.case
+            reason = self.peer.supports({**case, "facts": facts_of(self.facts, self.sets[0])}, tunables)
         except ImportError as error:
             return {wire.KEY_SKIP: missing(self.variant, error)}
-        reason = self.peer.supports(*self.case)
         return {wire.KEY_SKIP: reason} if reason else {wire.KEY_OK: True}
 
     def imports(self, _):
-        """Imports the library and starts its device, outside the time-out of prepare(), which reports a missing module."""
-        from peer import Skip, import_library
-
-        with contextlib.suppress(ImportError, Skip):
-            import_library(self.peer.VARIANT["framework"], self.peer.VARIANT.get("clock"))
-            self.wait(None)
+        """Done by `open`."""
         return {wire.KEY_OK: True}
 
     def prepare(self, _):
+        from peer_forms import shapes_of
+
         try:
-            self.state = self.peer.prepare(*self.case, self.sets[0])
+            self.bind()
+            self.state = self.peer.prepare(*self.case, shapes_of(self.sets[0]))
         except ImportError as error:
-            return {wire.KEY_SKIP: missing(self.peer.VARIANT["framework"], error)}
+            return {wire.KEY_SKIP: missing(self.facts["framework"], error)}
         # What a library compiles, it compiles in its first call: the mode `first` shows it.
         return {wire.KEY_OK: True, wire.KEY_PREPARE_SECONDS: None}
 
@@ -183,17 +212,21 @@ class Worker:
 
     def run(self, command):
         self.poison = command.get(wire.KEY_POISON, POISON)
-        self.peer.load(self.state, self.sets[command.get(wire.KEY_SET, 0)])
+        number = command.get(wire.KEY_SET, 0)
+        self.give(number, self.sets[number])
         for out in self.outputs.values():
             poisoned(out, self.poison)
         self.wait(None)
-        counts_threads = self.peer.VARIANT.get("clock", "cpu") == "cpu"
+        counts_threads = self.clock == "cpu"
         before = look_at_threads() if counts_threads else None
         begin = perf_counter()
         outputs = self.call()
         self.wait(outputs)
         seconds = perf_counter() - begin
         threads = threads_used(before) if counts_threads else None
+        if number not in self.proven:
+            self.exchange.expect_inverse()
+            self.proven.add(number)
         return {
             wire.KEY_OK: True,
             wire.KEY_SECONDS: seconds,
@@ -201,10 +234,16 @@ class Worker:
             **self.shared(outputs),
         }
 
+    def give(self, number, arrays):
+        """The inputs of a set as the library has them."""
+        self.exchange.case, self.exchange.inputs = self.case[0], self.sets[number]
+        self.exchange.give(arrays)
+
     def shared(self, outputs):
         """Copies what a call gave to where the parent reads it; `counts` for the reply, if the sizes depend on the data."""
-        given = self.peer.fetch(self.state, outputs, self.outputs)
+        given = self.exchange.results(outputs, self.outputs)
         if not self.sized_by_data:
+            self.exchange.write(given, self.outputs)
             return {}
         return {wire.KEY_COUNTS: [put(given.get(name), out, name) for name, out in self.outputs.items()]}
 
@@ -224,34 +263,35 @@ class Worker:
 
     def wait(self, outputs):
         """Until the GPU is idle; JAX waits for given results. A CPU library is done when its call returns."""
-        clock = self.peer.VARIANT.get("clock", "cpu")
-        if clock == "jax":
+        if self.clock == "jax":
             sys.modules["jax"].block_until_ready(outputs)
         else:
-            LIBRARIES[clock]().wait()
+            LIBRARIES[self.clock]().wait()
 
     def time(self, command):
-        clock, engine = self.peer.VARIANT.get("clock", "cpu"), peer_timing.Engine(self.measure)
+        engine = peer_timing.Engine(self.measure)
         rotation = peer_rotation.Rotation(
             self.sets,
             command.get(wire.KEY_FROM_SET, 0),
             command.get(wire.KEY_CHECKS),
-            lambda inputs: self.peer.load(self.state, inputs),
+            self.give,
             lambda: self.wait(self.call()),
             self.show,
         )
-        return {
-            wire.KEY_OK: True,
-            wire.KEY_TIMING: peer_timing.time_modes(engine, clock, self.call, command, self.fetched, rotation),
-        }
+        timing = peer_timing.time_modes(engine, self.clock, self.call, command, self.fetched, rotation)
+        self.exchange.expect_inverse()
+        return {wire.KEY_OK: True, wire.KEY_TIMING: timing}
 
     def fetched(self, outputs):
         """What a call gave, in arrays of its own: the shared ones are judged after a run."""
         import numpy
 
+        given = self.exchange.results(outputs, self.outputs)
+        if self.sized_by_data:
+            return given
         rooms = {name: poisoned(numpy.empty_like(out)) for name, out in self.outputs.items()}
-        given = self.peer.fetch(self.state, outputs, rooms)
-        return given if self.sized_by_data else rooms
+        self.exchange.write(given, rooms)
+        return rooms
 
 
 CLOSE = json.dumps({wire.KEY_DO: wire.DO_CLOSE})  # what a parent that has gone would have said
@@ -278,10 +318,19 @@ def visible_device(index):
     return allowed[index] if index < len(allowed) else str(index)
 
 
-def import_peer(impls, variant):
+def described(impls, variant):
+    """The VARIANT of a peer's file, read without importing it."""
     path = impls / f"{variant}.py"
     if not path.is_file():
         raise Failure("internal", f"{path} does not exist")
+    for node in ast.parse(path.read_text(encoding="utf-8"), str(path)).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "VARIANT":
+            return ast.literal_eval(node.value)
+    raise Failure("internal", f"{path} has no VARIANT")
+
+
+def import_peer(impls, variant):
+    path = impls / f"{variant}.py"
     sys.path[:0] = [str(impls / "common")]
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""What the peers of ewm share: the decay from whichever of span, alpha, com and halflife was given, and the incomplete outputs."""
+"""What the peers of ewm share: the decay from whichever of span, alpha, com and halflife was given."""
 
 import math
 
@@ -39,12 +39,6 @@ def incomplete_of(case):
 
 def adjusted(case):
     return case["params"]["adjust"] == "true"
-
-
-def put(case, complete, out):
-    """The outputs (numpy), and what the op wants before min_periods elements. For inputs without NaN."""
-    out[:] = complete
-    out[: min_periods(case) - 1] = incomplete_of(case)
 
 
 def weight_sums(math_of, q, places):

@@ -2,10 +2,6 @@
 into a segment is multiplied by 0: an infinity or NaN gets through as NaN. Compiled in the first call."""
 
 
-def place(jax, array):
-    return jax.block_until_ready(jax.device_put(array))
-
-
 def shape_factors(gamma, per):
     """[1], [batch] or [batch, n] as something that broadcasts to [batch, n]."""
     return {"all": lambda: gamma.reshape(1, 1), "row": lambda: gamma.reshape(-1, 1), "element": lambda: gamma}[per]()

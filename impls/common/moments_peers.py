@@ -19,20 +19,18 @@ def supports(case, tunables):
     return supports_plain(case)
 
 
-def formulas(case, x, mean, deviation, variance, least, most):
+def degenerate(case, where, found):
+    """`found` with zeros for the standardised moments of constant columns, if the case wants them. where: the library's."""
+    if case["params"]["degenerate"] == "zero":
+        for name in found.keys() & STANDARDISED.values():
+            found[name] = where(found["var"] == 0, 0, found[name])
+    return found
+
+
+def formulas(case, where, x, mean, deviation, variance, least, most):
     """The source's: mean(((x - m) / s)^p). The arrays may be of any library in which - / ** and .mean(0) mean what they mean in NumPy."""
     z = (x - mean) / deviation
     found = {"mean": mean, "var": variance, "min": least, "max": most}
     for p in range(3, case["params"]["order"] + 1):
         found[STANDARDISED[p]] = (z**p).mean(0)
-    return found
-
-
-def put(case, found, out):
-    """found: outputs by name, NumPy; those that the peer does not give are left alone, those of a higher order than asked for are empty."""
-    for name, values in found.items():
-        out[name][:] = values
-    if case["params"]["degenerate"] == "zero" and "var" in found:
-        for name in STANDARDISED.values():
-            if name in found:
-                out[name][found["var"] == 0] = 0
+    return degenerate(case, where, found)

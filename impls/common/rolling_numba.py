@@ -1,4 +1,4 @@
-"""What Numba's tile kernels share: device arrays and launches (rolling, ewm), and rolling's windows as device functions. As in the
+"""What Numba's tile kernels share: launches (rolling, ewm), and rolling's windows as device functions. As in the
 tutorial, window, tile and length are arguments of a kernel, threads are its blockDim; only the aggregate is a constant."""
 
 import math
@@ -77,48 +77,17 @@ def reducer(aggregate):
 
 
 class Launch:
-    """The state of such a peer: kernel, launch shape, device arrays, and the kernel's arguments behind x and y."""
+    """The state of such a peer: kernel, launch shape, the output, and the kernel's arguments behind x and y."""
 
-    def __init__(self, cuda, case, inputs, kernel, threads, outputs_per_block, shared_bytes=0, arguments=()):
-        self.cuda, self.kernel, self.threads, self.shared_bytes, self.arguments = (
-            cuda,
-            kernel,
-            threads,
-            shared_bytes,
-            arguments,
-        )
-        n = inputs["x"].size
-        self.blocks = (n + outputs_per_block - 1) // outputs_per_block
-        self.y = cuda.device_array(max(n, 1), inputs["x"].dtype)
-        self.x = None
-
-    def load(self, inputs):
-        if self.x is not None:
-            self.x.copy_to_device(inputs["x"])
-        elif inputs["x"].size:
-            self.x = self.cuda.to_device(inputs["x"])
-
-    def run(self):
-        if self.blocks:
-            self.kernel[self.blocks, self.threads, 0, self.shared_bytes](self.x, self.y, *self.arguments)
-        return self.y
-
-    def fetch(self, out):
-        if out["y"].size:
-            self.y.copy_to_host(out["y"])
+    def __init__(self, cuda, n, dtype, kernel, threads, outputs_per_block, shared_bytes=0, arguments=()):
+        self.shape = ((n + outputs_per_block - 1) // outputs_per_block, threads, 0, shared_bytes)
+        self.kernel, self.arguments, self.y = kernel, arguments, cuda.device_array(n, dtype) if n else None
 
 
-# What a peer's file needs as functions of its own: it imports these three.
-def load(state, inputs):
-    state.load(inputs)
-
-
-def run(state):
-    return state.run()
-
-
-def fetch(state, outputs, out):
-    state.fetch(out)
+def run(state, inputs):
+    """What a peer's file needs as a function of its own: it imports this one."""
+    state.kernel[state.shape](inputs["x"], state.y, *state.arguments)
+    return state.y
 
 
 def constants(case):

@@ -1,4 +1,4 @@
-"""What the peers of rolling share: the shape of the problem, and the incomplete windows before it."""
+"""What the peers of rolling share: the shape of the problem."""
 
 import math
 
@@ -23,22 +23,13 @@ def only(case, *aggregates):
     return None if asked in aggregates else f"agg={asked}: this peer knows {', '.join(aggregates)}"
 
 
+def only_some(case, *aggregates):
+    """supports() for a peer that launches nothing for an empty array."""
+    return only(case, *aggregates) if case["params"]["n"] else "n=0: nothing to launch"
+
+
 def only_complete(case, *aggregates):
     """supports() for a peer whose library computes complete windows alone: without one a timed call would do nothing."""
     if complete_of(case, int(case["params"]["n"])) == 0:
         return "window > n: no window is complete, and this peer computes no others"
     return only(case, *aggregates)
-
-
-def complete_part(case, out):
-    """The place of the complete outputs, behind the incomplete ones, which are written here."""
-    w = window_of(case)
-    out[: w - 1] = incomplete_of(case)
-    return out[w - 1 :]
-
-
-def put(case, complete, out):
-    """complete: numpy; not looked at where no window is complete."""
-    place = complete_part(case, out)
-    if len(place):
-        place[:] = complete

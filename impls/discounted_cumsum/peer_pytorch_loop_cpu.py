@@ -4,7 +4,6 @@ the left it is appended. Rounding: product and sum rounded one by one, in the ca
 Limits: rows of at most 2^17 elements, beyond that a call takes minutes; one gamma or one per row."""
 
 from scan_peers import is_right, only
-from torch_arrays import to_device
 
 VARIANT = {
     "summary": "PyTorch loop on the CPU, inserting at the front of a list",
@@ -20,20 +19,14 @@ def supports(case, tunables):
     return only(case, gamma_per=("all", "row"), k=(0,), reset=("none",))
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     import torch
 
     return {"torch": torch, "case": case}
 
 
-def load(state, inputs):
-    for name in ("x", "gamma"):
-        state[name] = to_device(state["torch"], inputs[name], "cpu")
-    state["gamma"] = state["gamma"].reshape(-1, 1)
-
-
-def run(state):
-    torch, x, gamma = state["torch"], state["x"], state["gamma"]
+def run(state, inputs):
+    torch, x, gamma = state["torch"], inputs["x"], inputs["gamma"].reshape(-1, 1)
     sums, running = [], torch.zeros((x.shape[0], 1), dtype=x.dtype)
     if is_right(state["case"]):
         for i in reversed(range(x.shape[1])):
@@ -44,7 +37,3 @@ def run(state):
             running = x[:, i].unsqueeze(-1) + gamma * running
             sums.append(running)
     return torch.cat(sums, dim=1) if sums else x
-
-
-def fetch(state, outputs, out):
-    out["y"][:] = outputs.numpy()

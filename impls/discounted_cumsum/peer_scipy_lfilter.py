@@ -15,21 +15,14 @@ def supports(case, tunables):
     return only(case, gamma_per=("all",), k=(0,), reset=("none",))
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     import numpy
     from scipy import signal
 
-    return {"numpy": numpy, "lfilter": signal.lfilter, "case": case}
+    b, a = filter_coefficients(numpy, float(case["params"]["gamma"]), shapes["x"].dtype)
+    return {"lfilter": signal.lfilter, "case": case, "b": b, "a": a}
 
 
-def load(state, inputs):
-    state["x"] = reading_order(state["case"], inputs["x"])
-    state["b"], state["a"] = filter_coefficients(state["numpy"], inputs["gamma"][0], inputs["x"].dtype)
-
-
-def run(state):
-    return state["lfilter"](state["b"], state["a"], state["x"]) if state["x"].size else state["x"]
-
-
-def fetch(state, outputs, out):
-    out["y"][:] = reading_order(state["case"], outputs)
+def run(state, inputs):
+    x = reading_order(state["case"], inputs["x"])
+    return reading_order(state["case"], state["lfilter"](state["b"], state["a"], x)) if x.size else x

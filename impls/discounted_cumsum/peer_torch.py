@@ -1,9 +1,8 @@
-"""PyTorch on the GPU as matrix products: see torch_scan.py. The matrix of powers is made before the timed call, for it depends on gamma
-alone."""
+"""PyTorch on the GPU as matrix products: see torch_scan.py. The matrix of powers is made before the timed call, for it depends on
+the parameter gamma alone."""
 
-from peer import import_torch_cuda
+from peer import import_torch_cuda, torch_device
 from scan_peers import is_right, only
-from torch_arrays import to_device, to_host
 from torch_scan import powers, scan
 
 VARIANT = {
@@ -19,20 +18,11 @@ def supports(case, tunables):
     return only(case, gamma_per=("all",), k=(0,), reset=("none",))
 
 
-def prepare(case, tunables, inputs):
-    return {"torch": import_torch_cuda(), "device": "cuda", "case": case, "right": is_right(case)}
+def prepare(case, tunables, shapes):
+    torch, right, dtype = import_torch_cuda(), is_right(case), shapes["x"].dtype.name
+    gamma = torch.tensor([float(case["params"]["gamma"])], dtype=getattr(torch, dtype), device=torch_device())
+    return {"torch": torch, "right": right, "levels": powers(torch, gamma, shapes["x"].shape[1], right, gamma.dtype)}
 
 
-def load(state, inputs):
-    torch = state["torch"]
-    state["x"] = to_device(torch, inputs["x"], state["device"])
-    gamma = to_device(torch, inputs["gamma"], state["device"])
-    state["levels"] = powers(torch, gamma, state["x"].shape[1], state["right"], state["x"].dtype)
-
-
-def run(state):
-    return scan(state["torch"], state["x"], state["levels"], state["right"])
-
-
-def fetch(state, outputs, out):
-    to_host(state["torch"], outputs, out["y"])
+def run(state, inputs):
+    return scan(state["torch"], inputs["x"], state["levels"], state["right"])

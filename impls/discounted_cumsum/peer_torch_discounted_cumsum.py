@@ -4,7 +4,6 @@ launch has so many and none is checked; it launches on the default stream, whate
 
 from peer import import_torch_cuda
 from scan_peers import only
-from torch_arrays import to_device, to_host
 from torch_scan import published_sums
 
 VARIANT = {
@@ -20,19 +19,10 @@ def supports(case, tunables):
     return only(case, gamma_per=("all", "row"), k=(0,), reset=("none",))
 
 
-def prepare(case, tunables, inputs):
-    torch = import_torch_cuda()
-    return {"torch": torch, "device": "cuda", "sums": published_sums(case)}
+def prepare(case, tunables, shapes):
+    import_torch_cuda()
+    return published_sums(case)
 
 
-def load(state, inputs):
-    for name in ("x", "gamma"):
-        state[name] = to_device(state["torch"], inputs[name], state["device"])
-
-
-def run(state):
-    return state["sums"](state["x"], state["gamma"])
-
-
-def fetch(state, outputs, out):
-    to_host(state["torch"], outputs, out["y"])
+def run(sums, inputs):
+    return sums(inputs["x"], inputs["gamma"])

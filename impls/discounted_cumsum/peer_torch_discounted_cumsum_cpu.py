@@ -3,13 +3,13 @@ called through PyTorch's autograd. Rounding: product and sum in the case's preci
 gamma for several rows it reads beyond the end of gamma."""
 
 from scan_peers import only
-from torch_arrays import to_device
 from torch_scan import published_sums
 
 VARIANT = {
     "summary": "the package torch-discounted-cumsum on the CPU",
     "origin": "torch-discounted-cumsum 1.1.0",
     "framework": "torch_discounted_cumsum",
+    "form": "torch",
 }
 
 
@@ -19,20 +19,9 @@ def supports(case, tunables):
     return only(case, gamma_per=("all", "row"), k=(0,), reset=("none",))
 
 
-def prepare(case, tunables, inputs):
-    import torch
-
-    return {"torch": torch, "sums": published_sums(case)}
+def prepare(case, tunables, shapes):
+    return published_sums(case)
 
 
-def load(state, inputs):
-    for name in ("x", "gamma"):
-        state[name] = to_device(state["torch"], inputs[name], "cpu")
-
-
-def run(state):
-    return state["sums"](state["x"], state["gamma"])
-
-
-def fetch(state, outputs, out):
-    out["y"][:] = outputs.numpy()
+def run(sums, inputs):
+    return sums(inputs["x"], inputs["gamma"])

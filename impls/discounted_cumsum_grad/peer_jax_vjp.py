@@ -1,7 +1,7 @@
 """The vector-Jacobian product of jax.lax.associative_scan, jitted. Idea: JAX differentiates the tree of discounted_cumsum; forward and
 backward are one program, for the op is given x and not y. Time by the host's clock: JAX has no events."""
 
-from jax_scan import make_sums, place
+from jax_scan import make_sums
 from peer import import_jax_gpu
 from scan_peers import only
 
@@ -19,23 +19,15 @@ def supports(case, tunables):
     return only(case, k=(0,))
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     jax = import_jax_gpu()
     sums = make_sums(jax, case)
 
     def gradients(x, gamma, dy, reset):
         return jax.vjp(lambda x, gamma: sums(x, gamma, reset), x, gamma)[1](dy)
 
-    return {"jax": jax, "gradients": jax.jit(gradients)}
+    return jax.jit(gradients)
 
 
-def load(state, inputs):
-    state["inputs"] = [place(state["jax"], inputs[name]) for name in ("x", "gamma", "dy", "reset")]
-
-
-def run(state):
-    return state["gradients"](*state["inputs"])
-
-
-def fetch(state, outputs, out):
-    out["dx"][:], out["dgamma"][:] = outputs
+def run(gradients, inputs):
+    return gradients(*(inputs[name] for name in ("x", "gamma", "dy", "reset")))

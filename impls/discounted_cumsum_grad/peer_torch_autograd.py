@@ -4,7 +4,6 @@ the matrix, a sum over all chunks. Limits: one gamma; gamma = 0 and infinite inp
 
 from peer import import_torch_cuda
 from scan_peers import is_right, only
-from torch_arrays import to_device
 from torch_scan import powers, scan
 
 VARIANT = {
@@ -23,22 +22,12 @@ def supports(case, tunables):
     return only(case, gamma_per=("all",), k=(0,), reset=("none",))
 
 
-def prepare(case, tunables, inputs):
-    return {"torch": import_torch_cuda(), "device": "cuda", "case": case, "right": is_right(case)}
+def prepare(case, tunables, shapes):
+    return {"torch": import_torch_cuda(), "right": is_right(case)}
 
 
-def load(state, inputs):
-    for name in ("x", "gamma", "dy"):
-        state[name] = to_device(state["torch"], inputs[name], state["device"])
-    state["x"].requires_grad_(), state["gamma"].requires_grad_()
-
-
-def run(state):
-    torch, x = state["torch"], state["x"]
-    levels = powers(torch, state["gamma"], x.shape[1], state["right"], x.dtype)
-    y = scan(torch, x, levels, state["right"])
-    return torch.autograd.grad(y, (x, state["gamma"]), state["dy"])
-
-
-def fetch(state, outputs, out):
-    out["dx"][:], out["dgamma"][:] = (gradient.cpu().numpy() for gradient in outputs)
+def run(state, inputs):
+    torch, right = state["torch"], state["right"]
+    x, gamma = (inputs[name].detach().requires_grad_() for name in ("x", "gamma"))
+    y = scan(torch, x, powers(torch, gamma, x.shape[1], right, x.dtype), right)
+    return torch.autograd.grad(y, (x, gamma), inputs["dy"])

@@ -1,15 +1,15 @@
 """cuDF's ewma, called through pylibcudf. Idea: a scan with pairs of factor and sum; with adjust two of them, and a division.
-Limits: the mean; one series; 2^31 elements; a NaN is a number to cuDF, so nan=decay is right for inputs without one.
-Incomplete outputs: in fetch."""
+Limits: the mean; one series; 2^31 elements; a NaN is a number to cuDF, so nan=decay is right for inputs without one."""
 
-from cudf_peers import column_of, opened, supports_size, values_of
-from ewm_peers import adjusted, decay, put
+from cudf_peers import opened, supports_size
+from ewm_peers import adjusted, decay
 from scan_peers import only
 
 VARIANT = {
     "summary": "cuDF scan with ewma",
     "origin": "cuDF 26.10, what became of the source's kernel",
     "framework": "pylibcudf",
+    "incomplete": "min_periods",
     "needs_gpu": True,
     "clock": "cudf",
 }
@@ -19,21 +19,13 @@ def supports(case, tunables):
     return only(case, agg=("mean",), segments=("none",)) or supports_size(case["params"]["n"])
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     state = opened(tunables)
     aggregation, alpha = state["cudf"].aggregation, decay(case)[0]
     history = aggregation.EWMHistory.INFINITE if adjusted(case) else aggregation.EWMHistory.FINITE
-    return {**state, "case": case, "ewma": aggregation.ewma(1 / alpha - 1, history)}
+    return {**state, "ewma": aggregation.ewma(1 / alpha - 1, history)}
 
 
-def load(state, inputs):
-    state["x"] = column_of(state, inputs["x"])
-
-
-def run(state):
+def run(state, inputs):
     reduce = state["cudf"].reduce
-    return reduce.scan(state["x"], state["ewma"], reduce.ScanType.INCLUSIVE)
-
-
-def fetch(state, outputs, out):
-    put(state["case"], values_of(outputs), out["y"])
+    return reduce.scan(inputs["x"], state["ewma"], reduce.ScanType.INCLUSIVE)

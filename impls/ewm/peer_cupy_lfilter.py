@@ -1,8 +1,8 @@
 """cupyx.scipy.signal.lfilter. Idea: as SciPy's, with blocks of 1024 as a tree and their carries one after the other in one thread; it is
 started with y[-1] = x[0] where SciPy is with q x[0]. Limits: mean; a NaN stays for good, so nan=decay is right for inputs without one;
-elements are counted in int; one series. Incomplete outputs: in fetch."""
+elements are counted in int; one series."""
 
-from ewm_peers import adjusted, decay, put, weight_sums
+from ewm_peers import adjusted, decay, weight_sums
 from peer import import_cupy
 from scan_peers import INT_ELEMENTS, only
 
@@ -10,6 +10,7 @@ VARIANT = {
     "summary": "CuPy lfilter",
     "origin": "CuPy, cupyx.scipy.signal",
     "framework": "cupy",
+    "incomplete": "min_periods",
     "needs_gpu": True,
     "clock": "cupy",
 }
@@ -21,32 +22,23 @@ def supports(case, tunables):
     return only(case, agg=("mean",), segments=("none",))
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     cupy = import_cupy()
     from cupyx.scipy import signal
 
     alpha, q = decay(case)
-    dtype, adjust = inputs["x"].dtype, adjusted(case)
+    x, adjust = shapes["x"], adjusted(case)
     return {
-        "cupy": cupy,
         "lfilter": signal.lfilter,
-        "case": case,
-        "q": q,
         "adjust": adjust,
-        "b": cupy.array([1 if adjust else alpha], dtype),
-        "a": cupy.array([1, -q], dtype),
+        "b": cupy.array([1 if adjust else alpha], x.dtype),
+        "a": cupy.array([1, -q], x.dtype),
+        "weights": weight_sums(cupy, q, cupy.arange(x.size)).astype(x.dtype) if adjust else None,
     }
 
 
-def load(state, inputs):
-    cupy = state["cupy"]
-    state["x"] = cupy.asarray(inputs["x"])
-    if state["adjust"]:
-        state["weights"] = weight_sums(cupy, state["q"], cupy.arange(state["x"].size)).astype(state["x"].dtype)
-
-
-def run(state):
-    x = state["x"]
+def run(state, inputs):
+    x = inputs["x"]
     if x.size == 0:
         return x
     if state["adjust"]:
@@ -54,7 +46,3 @@ def run(state):
         sums /= state["weights"]
         return sums
     return state["lfilter"](state["b"], state["a"], x, zi=x[:1])[0]
-
-
-def fetch(state, outputs, out):
-    put(state["case"], outputs.get(), out["y"])

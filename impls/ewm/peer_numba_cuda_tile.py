@@ -57,6 +57,8 @@ def supports(case, tunables):
     if shared_bytes(case, tunables) > SHARED_BYTES:
         return f"the staged elements are {shared_bytes(case, tunables)} bytes of shared memory; Numba's limit is {SHARED_BYTES}"
     n, w = case["params"]["n"], window_of(case)
+    if n == 0:
+        return "n=0: nothing to launch"
     if decay(case)[0] == 1 and n > w and int(tunables["tile"]) > 1:
         return f"alpha=1: the published update divides 0 by 0 once the window of {w} elements is full"
     if n > w and min_periods(case) > w:
@@ -127,36 +129,18 @@ def make_kernel():
     return kernel
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     global cuda
     cuda = import_numba_cuda()
-    n, threads, tile = inputs["x"].size, int(tunables["threads"]), int(tunables["tile"])
+    n, threads, tile = shapes["x"].size, int(tunables["threads"]), int(tunables["tile"])
     return {
         "kernel": make_kernel(),
-        "blocks": (n + threads * tile - 1) // (threads * tile),
-        "threads": threads,
-        "shared": shared_bytes(case, tunables),
-        "x": None,
-        "y": cuda.device_array(max(n, 1), inputs["x"].dtype),
+        "launch": ((n + threads * tile - 1) // (threads * tile), threads, 0, shared_bytes(case, tunables)),
+        "y": cuda.device_array(n, shapes["x"].dtype),
         "scalars": (window_of(case), span_of(case), n, tile, min_periods(case), incomplete_of(case)),
     }
 
 
-def load(state, inputs):
-    if state["x"] is not None:
-        state["x"].copy_to_device(inputs["x"])
-    elif inputs["x"].size:
-        state["x"] = cuda.to_device(inputs["x"])
-
-
-def run(state):
-    if state["blocks"]:
-        state["kernel"][state["blocks"], state["threads"], 0, state["shared"]](
-            state["x"], state["y"], *state["scalars"]
-        )
+def run(state, inputs):
+    state["kernel"][state["launch"]](inputs["x"], state["y"], *state["scalars"])
     return state["y"]
-
-
-def fetch(state, outputs, out):
-    if out["y"].size:
-        state["y"].copy_to_host(out["y"])

@@ -1,14 +1,15 @@
 """scipy.signal.lfilter. Idea: with adjust, the filter 1 / (1 - q z^-1) over the weights' sum in closed form; without, alpha over the same,
 started so that y[0] = x[0]. The case's own precision. Limits: mean; a NaN stays for good, so nan=decay is right for inputs
-without one, and after an infinity there is NaN; one series. Incomplete outputs: in fetch."""
+without one, and after an infinity there is NaN; one series."""
 
-from ewm_peers import adjusted, decay, put, weight_sums
+from ewm_peers import adjusted, decay, weight_sums
 from scan_peers import only
 
 VARIANT = {
     "summary": "scipy.signal.lfilter",
     "origin": "SciPy",
     "framework": "scipy",
+    "incomplete": "min_periods",
 }
 
 
@@ -16,31 +17,24 @@ def supports(case, tunables):
     return only(case, agg=("mean",), segments=("none",))
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     import numpy
     from scipy import signal
 
     alpha, q = decay(case)
-    dtype, adjust = inputs["x"].dtype, adjusted(case)
+    x, adjust = shapes["x"], adjusted(case)
     return {
-        "numpy": numpy,
         "lfilter": signal.lfilter,
-        "case": case,
         "q": q,
         "adjust": adjust,
-        "b": numpy.array([1 if adjust else alpha], dtype),
-        "a": numpy.array([1, -q], dtype),
+        "b": numpy.array([1 if adjust else alpha], x.dtype),
+        "a": numpy.array([1, -q], x.dtype),
+        "weights": weight_sums(numpy, q, numpy.arange(x.size)).astype(x.dtype) if adjust else None,
     }
 
 
-def load(state, inputs):
-    numpy, state["x"] = state["numpy"], inputs["x"]
-    if state["adjust"]:
-        state["weights"] = weight_sums(numpy, state["q"], numpy.arange(state["x"].size)).astype(state["x"].dtype)
-
-
-def run(state):
-    x = state["x"]
+def run(state, inputs):
+    x = inputs["x"]
     if x.size == 0:
         return x
     if state["adjust"]:
@@ -48,7 +42,3 @@ def run(state):
         sums /= state["weights"]
         return sums
     return state["lfilter"](state["b"], state["a"], x, zi=x[:1] * x.dtype.type(state["q"]))[0]
-
-
-def fetch(state, outputs, out):
-    put(state["case"], outputs, out["y"])

@@ -1,18 +1,17 @@
 """PyTorch on the GPU as matrix products: see torch_scan.py. Idea: the discounted sum to the left with q, over the weights' sum in closed
 form; without adjust, of alpha x with x[0] as it is. The matrix of powers and the weights' sums are made before the timed call. Limits: mean; a NaN or
-infinity spoils its chunk of 128 and all that follows, so nan=decay is right for inputs without one; one series. Incomplete
-outputs: in fetch."""
+infinity spoils its chunk of 128 and all that follows, so nan=decay is right for inputs without one; one series."""
 
-from ewm_peers import adjusted, decay, put, weight_sums
-from peer import import_torch_cuda
+from ewm_peers import adjusted, decay, weight_sums
+from peer import import_torch_cuda, torch_device
 from scan_peers import only
-from torch_arrays import to_device
 from torch_scan import powers, scan
 
 VARIANT = {
     "summary": "PyTorch: chunks of 128 times a matrix of powers",
     "origin": "PyTorch; chunked linear recurrences as matrix products",
     "framework": "torch",
+    "incomplete": "min_periods",
     "needs_gpu": True,
     "clock": "torch",
 }
@@ -22,30 +21,20 @@ def supports(case, tunables):
     return only(case, agg=("mean",), segments=("none",))
 
 
-def prepare(case, tunables, inputs):
-    alpha, q = decay(case)
+def prepare(case, tunables, shapes):
+    torch, (alpha, q), n = import_torch_cuda(), decay(case), shapes["x"].size
+    dtype, double = getattr(torch, shapes["x"].dtype.name), {"dtype": torch.float64, "device": torch_device()}
     return {
-        "torch": import_torch_cuda(),
-        "device": "cuda",
-        "case": case,
+        "torch": torch,
         "alpha": alpha,
-        "q": q,
         "adjust": adjusted(case),
+        "levels": powers(torch, torch.tensor([q], **double), n, False, dtype),
+        "weights": weight_sums(torch, q, torch.arange(n, **double)).to(dtype) if adjusted(case) else None,
     }
 
 
-def load(state, inputs):
-    torch = state["torch"]
-    state["x"] = to_device(torch, inputs["x"], state["device"])
-    q = torch.tensor([state["q"]], dtype=torch.float64, device=state["device"])
-    state["levels"] = powers(torch, q, state["x"].numel(), False, state["x"].dtype)
-    if state["adjust"]:
-        places = torch.arange(state["x"].numel(), dtype=torch.float64, device=state["device"])
-        state["weights"] = weight_sums(torch, state["q"], places).to(state["x"].dtype)
-
-
-def run(state):
-    torch, x = state["torch"], state["x"]
+def run(state, inputs):
+    torch, x = state["torch"], inputs["x"]
     if x.numel() == 0:
         return x
     if state["adjust"]:
@@ -53,7 +42,3 @@ def run(state):
     scaled = x * state["alpha"]
     scaled[:1] = x[:1]
     return scan(torch, scaled[None], state["levels"], False)[0]
-
-
-def fetch(state, outputs, out):
-    put(state["case"], outputs.cpu().numpy(), out["y"])

@@ -2,7 +2,7 @@
 the matrix, four of them write one. Rounding: along the first axis float32 sums in float32, in blocks: hence the bound `naive_sum`.
 Limits: three matrices beside x must fit on the GPU; no weights."""
 
-from moments_peers import formulas, put, supports
+from moments_peers import formulas, supports
 from peer import import_cupy
 
 VARIANT = {
@@ -15,19 +15,11 @@ VARIANT = {
 }
 
 
-def prepare(case, tunables, inputs):
-    return {"cupy": import_cupy(), "case": case}
+def prepare(case, tunables, shapes):
+    return {"where": import_cupy().where, "case": case}
 
 
-def load(state, inputs):
-    state["x"] = state["cupy"].asarray(inputs["x"])
-
-
-def run(state):
-    x = state["x"]
+def run(state, inputs):
+    x = inputs["x"]
     deviation = x.std(0)
-    return formulas(state["case"], x, x.mean(0), deviation, deviation * deviation, x.min(0), x.max(0))
-
-
-def fetch(state, outputs, out):
-    put(state["case"], {name: values.get() for name, values in outputs.items()}, out)
+    return formulas(state["case"], state["where"], x, x.mean(0), deviation, deviation * deviation, x.min(0), x.max(0))

@@ -2,7 +2,7 @@
 Limits: float32; what it gets wrong is wrong here: columns beyond the threads of a block (384 on an H100 or H200) are not written."""
 
 import originals
-from moments_peers import put, supports_plain
+from moments_peers import degenerate, supports_plain
 from peer import import_cupy
 
 VARIANT = {
@@ -31,7 +31,7 @@ def supports(case, tunables):
     return supports_plain(case, most=4) or originals.source_of("statistics", FILE)[1]
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     import ctypes
 
     cupy = import_cupy()
@@ -48,9 +48,11 @@ def prepare(case, tunables, inputs):
     )
     call = originals.compiled(source, ENTRY, *options).rungs_column_stats
     call.argtypes, call.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int], None
-    out = {name: cupy.empty(case["params"]["cols"], "float32") for name in OUTPUTS}
+    out = {
+        name: cupy.full(case["params"]["cols"], float("nan"), "float32") for name in OUTPUTS
+    }  # what is not written stays
     return {
-        "cupy": cupy,
+        "where": cupy.where,
         "case": case,
         "call": call,
         "out": out,
@@ -58,17 +60,7 @@ def prepare(case, tunables, inputs):
     }
 
 
-def load(state, inputs):
-    state["x"] = state["cupy"].asarray(inputs["x"])
-    for array in state["out"].values():  # what the program does not write stays NaN
-        array.fill(float("nan"))
-
-
-def run(state):
-    rows, cols = state["x"].shape
-    state["call"](state["x"].data.ptr, state["places"], rows, cols)
-    return state["out"]
-
-
-def fetch(state, outputs, out):
-    put(state["case"], {name: values.get() for name, values in outputs.items()}, out)
+def run(state, inputs):
+    rows, cols = inputs["x"].shape
+    state["call"](inputs["x"].data.ptr, state["places"], rows, cols)
+    return degenerate(state["case"], state["where"], dict(state["out"]))

@@ -1,8 +1,8 @@
 """scipy.stats.describe: all six statistics in one call. Rounding: NumPy's along the first axis, in float32 in one float32 accumulator per
-column: hence the bound `naive_sum`. Limits: moments up to 4; one thread; its kurtosis is 0 for a normal distribution, fetch adds
-the 3; no weights."""
+column: hence the bound `naive_sum`. Limits: moments up to 4; one thread; its kurtosis is 0 for a normal distribution, so 3 is
+added; no weights."""
 
-from moments_peers import put, supports_plain
+from moments_peers import degenerate, supports_plain
 
 VARIANT = {
     "summary": "scipy.stats.describe",
@@ -16,7 +16,7 @@ def supports(case, tunables):
     return supports_plain(case, most=4)
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     import warnings
 
     import numpy
@@ -24,27 +24,17 @@ def prepare(case, tunables, inputs):
 
     numpy.seterr(all="ignore")
     warnings.simplefilter("ignore")  # it warns of columns that are nearly constant
-    return {"describe": stats.describe, "case": case}
+    return {"describe": stats.describe, "where": numpy.where, "case": case}
 
 
-def load(state, inputs):
-    state["x"] = inputs["x"]
-
-
-def run(state):
-    return state["describe"](state["x"], axis=0, ddof=0)
-
-
-def fetch(state, outputs, out):
-    put(
-        state["case"],
-        {
-            "mean": outputs.mean,
-            "var": outputs.variance,
-            "skewness": outputs.skewness,
-            "kurtosis": outputs.kurtosis + 3,
-            "min": outputs.minmax[0],
-            "max": outputs.minmax[1],
-        },
-        out,
-    )
+def run(state, inputs):
+    told = state["describe"](inputs["x"], axis=0, ddof=0)
+    found = {
+        "mean": told.mean,
+        "var": told.variance,
+        "skewness": told.skewness,
+        "kurtosis": told.kurtosis + 3,
+        "min": told.minmax[0],
+        "max": told.minmax[1],
+    }
+    return degenerate(state["case"], state["where"], found)

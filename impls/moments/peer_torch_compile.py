@@ -3,7 +3,7 @@ Rounding: std updates a mean: hence the bound `updating`. Limits: needs Triton a
 
 from peer import import_torch_cuda
 from moments_peers import supports
-from moments_torch import fetch, load, run, six
+from moments_torch import run, six
 
 VARIANT = {
     "summary": "torch.compile of mean, std, mean(((x - m) / s)^p)",
@@ -15,11 +15,6 @@ VARIANT = {
 }
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     torch = import_torch_cuda()
-    return {
-        "torch": torch,
-        "device": "cuda",
-        "case": case,
-        "statistics": torch.compile(six(torch, case), dynamic=False),
-    }
+    return torch.compile(six(torch, case), dynamic=False)

@@ -4,7 +4,7 @@ Limits: three matrices beside x must fit on the GPU; no weights."""
 
 from peer import import_torch_cuda
 from moments_peers import supports
-from moments_torch import fetch, load, run, six
+from moments_torch import run, six
 
 VARIANT = {
     "summary": "PyTorch on the GPU: mean, std, mean(((x - m) / s)^p)",
@@ -16,6 +16,5 @@ VARIANT = {
 }
 
 
-def prepare(case, tunables, inputs):
-    torch = import_torch_cuda()
-    return {"torch": torch, "device": "cuda", "case": case, "statistics": six(torch, case)}
+def prepare(case, tunables, shapes):
+    return six(import_torch_cuda(), case)

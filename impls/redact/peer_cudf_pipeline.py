@@ -9,9 +9,11 @@ VARIANT = {
     "summary": "cuDF: contains, copy_if_else, split, slice_strings, concatenate",
     "origin": "Wendt and Kimball 2022: the program itself, on cuDF 26.10",
     "framework": "pylibcudf",
+    "facts": ["utf8"],
     "needs_gpu": True,
     "clock": "cudf",
     "bound": "api",
+    "bitmap": True,  # under `api` the output always has one
     "tunables": [
         {
             "name": "memory",
@@ -30,27 +32,15 @@ def supports(case, tunables):
     return redact_peers.supports(case, tunables)
 
 
-def prepare(case, tunables, inputs):
-    import pyarrow  # noqa: F401, what the columns come in
-
-    redact_peers.require_utf8(inputs)
+def prepare(case, tunables, shapes):
     return opened(tunables)
 
 
-def load(state, inputs):
-    for name in ("names", "visibilities"):
-        state[name] = state["cudf"].Column.from_arrow(redact_peers.column(inputs, name))
-
-
-def run(state):
+def run(state, inputs):
     cudf, strings = state["cudf"], state["cudf"].strings
     scalar, size = cudf.Scalar.from_py, cudf.DataType(cudf.TypeId.INT32)
-    allowed = strings.find.contains(state["visibilities"], scalar("public"))
-    redacted = cudf.copying.copy_if_else(state["names"], scalar("X X"), allowed)
+    allowed = strings.find.contains(inputs["visibilities"], scalar("public"))
+    redacted = cudf.copying.copy_if_else(inputs["names"], scalar("X X"), allowed)
     first, last = strings.split.split.split(redacted, scalar(""), -1).columns()[:2]  # no delimiter: at white space
     initial = strings.slice.slice_strings(last, scalar(0, size), scalar(1, size))
     return strings.combine.concatenate(cudf.Table([initial, first]), scalar(" "))
-
-
-def fetch(state, outputs, out):
-    return redact_peers.arrays(outputs.to_arrow(), out, True)  # under `api` the output always has a bitmap

@@ -1,13 +1,14 @@
 """Bottleneck's moving windows. Idea: one thread; a running sum for mean and sum, Welford's update with the element that leaves for var and
 std, a deque for min and max. Rounding: the running sum sees the whole array: hence the bound `prefix`. Limits: an infinity stays in the
-sum for good. Incomplete windows: in the timed call (NaN); fetch writes infinity over them where the case wants that."""
+sum for good."""
 
-from rolling_peers import incomplete_of, only_complete, window_of
+from rolling_peers import only_complete, window_of
 
 VARIANT = {
     "summary": "Bottleneck move_mean, move_sum, move_var, move_std, move_min, move_max",
     "origin": "Bottleneck",
     "framework": "bottleneck",
+    "incomplete": "window",
     "bound": "prefix",
 }
 
@@ -18,25 +19,16 @@ def supports(case, tunables):
     return only_complete(case, "mean", "sum", "var", "std", "min", "max")
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     import bottleneck
 
     aggregate = case["params"]["agg"]
     return {
-        "case": case,
+        "window": window_of(case),
         "move": getattr(bottleneck, f"move_{aggregate}"),
         "corrected": {"ddof": 1} if aggregate in ("var", "std") else {},
     }
 
 
-def load(state, inputs):
-    state["x"] = inputs["x"]
-
-
-def run(state):
-    return state["move"](state["x"], window_of(state["case"]), **state["corrected"])
-
-
-def fetch(state, outputs, out):
-    out["y"][:] = outputs
-    out["y"][: window_of(state["case"]) - 1] = incomplete_of(state["case"])
+def run(state, inputs):
+    return state["move"](inputs["x"], state["window"], **state["corrected"])

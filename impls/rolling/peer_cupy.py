@@ -1,13 +1,14 @@
 """cupyx.scipy.ndimage's one-dimensional filters. Idea: one output per thread, every thread reads its whole window. The origin moves the
-centred window so that it ends at its output. Limits: mean, min, max. Incomplete windows: in fetch."""
+centred window so that it ends at its output. Limits: mean, min, max."""
 
 from peer import import_cupy
-from rolling_peers import only_complete, put, window_of
+from rolling_peers import only_complete, window_of
 
 VARIANT = {
     "summary": "CuPy uniform_filter1d, minimum_filter1d, maximum_filter1d",
     "origin": "CuPy, cupyx.scipy.ndimage",
     "framework": "cupy",
+    "incomplete": "window",
     "bound": "weighted",
     "needs_gpu": True,
     "clock": "cupy",
@@ -24,22 +25,13 @@ def trailing_origin(w):
     return w - 1 - w // 2
 
 
-def prepare(case, tunables, inputs):
-    cupy = import_cupy()
+def prepare(case, tunables, shapes):
+    import_cupy()
     from cupyx.scipy import ndimage
 
-    return {"cupy": cupy, "case": case, "filter": getattr(ndimage, FILTERS[case["params"]["agg"]])}
+    return {"window": window_of(case), "filter": getattr(ndimage, FILTERS[case["params"]["agg"]])}
 
 
-def load(state, inputs):
-    state["x"] = state["cupy"].asarray(inputs["x"])
-
-
-def run(state):
-    w = window_of(state["case"])
-    return state["filter"](state["x"], w, mode="nearest", origin=trailing_origin(w))
-
-
-def fetch(state, outputs, out):
-    w = window_of(state["case"])
-    put(state["case"], outputs[w - 1 :].get(), out["y"])
+def run(state, inputs):
+    w = state["window"]
+    return state["filter"](inputs["x"], w, mode="nearest", origin=trailing_origin(w))

@@ -96,23 +96,20 @@ def make_moments(numba, numpy, aggregate):
     return moments
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     numba = import_numba()
     import numpy
 
     aggregate = case["params"]["agg"]
     make = make_moments if aggregate in ("var", "std") else make_windows
-    return {"case": case, "compute": make(numba, numpy, aggregate), "y": numpy.empty_like(inputs["x"])}
+    return {
+        "compute": make(numba, numpy, aggregate),
+        "window": window_of(case),
+        "incomplete": incomplete_of(case),
+        "y": numpy.empty(shapes["x"].size, shapes["x"].dtype),
+    }
 
 
-def load(state, inputs):
-    state["x"] = inputs["x"]
-
-
-def run(state):
-    state["compute"](state["x"], state["y"], window_of(state["case"]), incomplete_of(state["case"]))
+def run(state, inputs):
+    state["compute"](inputs["x"], state["y"], state["window"], state["incomplete"])
     return state["y"]
-
-
-def fetch(state, outputs, out):
-    out["y"][:] = outputs

@@ -4,8 +4,8 @@ Traffic: w reads per output, most of them from cache. Rounding: one sum per wind
 Origin: the tutorial's first kernel, written anew. The source has the mean; the other aggregates take the same loop."""
 
 from peer import import_numba_cuda
-from rolling_numba import AGGREGATES, Launch, constants, fetch, load, reducer, run
-from rolling_peers import only, window_of
+from rolling_numba import AGGREGATES, Launch, constants, reducer, run
+from rolling_peers import only_some, window_of
 
 VARIANT = {
     "summary": "Numba CUDA: one output per thread, global memory",
@@ -22,10 +22,10 @@ cuda = None  # numba.cuda, once prepare has it; a global because that is where N
 
 
 def supports(case, tunables):
-    return only(case, *AGGREGATES)
+    return only_some(case, *AGGREGATES)
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     global cuda
     cuda = import_numba_cuda()
     incomplete, _ = constants(case)
@@ -41,4 +41,5 @@ def prepare(case, tunables, inputs):
                 y[i] = reduce(x, i, w)
 
     threads = int(tunables["threads"])
-    return Launch(cuda, case, inputs, kernel, threads, threads, arguments=(window_of(case), inputs["x"].size))
+    n, dtype = shapes["x"].size, shapes["x"].dtype
+    return Launch(cuda, n, dtype, kernel, threads, threads, arguments=(window_of(case), n))

@@ -6,8 +6,8 @@ Traffic: about one global and w shared reads per output. Rounding: one sum per w
 array, and with dynamic shared memory of the case's type. The source has the mean; the other aggregates take the same loop."""
 
 from peer import import_numba_cuda
-from rolling_numba import AGGREGATES, Launch, constants, fetch, item_bytes, load, reducer, refuse_shared, run
-from rolling_peers import only, window_of
+from rolling_numba import AGGREGATES, Launch, constants, item_bytes, reducer, refuse_shared, run
+from rolling_peers import only_some, window_of
 
 VARIANT = {
     "summary": "Numba CUDA: one output per thread, inputs staged in shared memory",
@@ -28,10 +28,10 @@ def staged(case, tunables):
 
 
 def supports(case, tunables):
-    return only(case, *AGGREGATES) or refuse_shared(case, staged(case, tunables))
+    return only_some(case, *AGGREGATES) or refuse_shared(case, staged(case, tunables))
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     global cuda
     cuda = import_numba_cuda()
     incomplete, dtype = constants(case)
@@ -57,13 +57,14 @@ def prepare(case, tunables, inputs):
                 y[i] = reduce(shared, t + w - 1, w)
 
     threads = int(tunables["threads"])
+    n = shapes["x"].size
     return Launch(
         cuda,
-        case,
-        inputs,
+        n,
+        shapes["x"].dtype,
         kernel,
         threads,
         threads,
         staged(case, tunables) * item_bytes(case),
-        (window_of(case), inputs["x"].size),
+        (window_of(case), n),
     )

@@ -10,8 +10,8 @@ they read outside the array, and with dynamic shared memory of the case's type."
 import math
 
 from peer import import_numba_cuda
-from rolling_numba import AGGREGATES, Launch, constants, fetch, item_bytes, load, reducer, refuse_shared, run
-from rolling_peers import only, window_of
+from rolling_numba import AGGREGATES, Launch, constants, item_bytes, reducer, refuse_shared, run
+from rolling_peers import only_some, window_of
 
 VARIANT = {
     "summary": "Numba CUDA: a tile of outputs per thread, add one, drop one",
@@ -41,7 +41,7 @@ def staged(case, tunables):
 
 
 def supports(case, tunables):
-    return only(case, *AGGREGATES) or refuse_shared(case, staged(case, tunables))
+    return only_some(case, *AGGREGATES) or refuse_shared(case, staged(case, tunables))
 
 
 def means(aggregate, incomplete):
@@ -103,7 +103,7 @@ def extremes(aggregate, incomplete):
     return outputs
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     global cuda
     cuda = import_numba_cuda()
     incomplete, dtype = constants(case)
@@ -129,13 +129,14 @@ def prepare(case, tunables, inputs):
             outputs(shared, w - 1 + t * tile, min(w - 1, begin), y[begin : min(begin + tile, n)], w)
 
     threads, tile = int(tunables["threads"]), int(tunables["tile"])
+    n = shapes["x"].size
     return Launch(
         cuda,
-        case,
-        inputs,
+        n,
+        shapes["x"].dtype,
         kernel,
         threads,
         threads * tile,
         staged(case, tunables) * item_bytes(case),
-        (window_of(case), tile, inputs["x"].size),
+        (window_of(case), tile, n),
     )

@@ -1,15 +1,15 @@
 """One cumulative sum and a difference. Idea: P = cumsum(x); the window's sum is P[i] - P[i - w]. Traffic: independent of w.
 Rounding: the error is that of the prefix, which grows with the array, not with the window; an infinity or NaN never leaves it: hence
-the bound `prefix`. Incomplete windows: in fetch."""
+the bound `prefix`."""
 
 from peer import import_torch_cuda
-from rolling_peers import complete_part, only_complete, window_of
-from torch_arrays import to_device, to_host
+from rolling_peers import only_complete, window_of
 
 VARIANT = {
     "summary": "torch.cumsum and a difference",
     "origin": "PyTorch; source 1's remark on an accumulation array",
     "framework": "torch",
+    "incomplete": "window",
     "needs_gpu": True,
     "clock": "torch",
     "bound": "prefix",
@@ -20,21 +20,13 @@ def supports(case, tunables):
     return only_complete(case, "mean", "sum")
 
 
-def prepare(case, tunables, inputs):
-    return {"torch": import_torch_cuda(), "device": "cuda", "case": case}
+def prepare(case, tunables, shapes):
+    return {"torch": import_torch_cuda(), "window": window_of(case), "mean": case["params"]["agg"] == "mean"}
 
 
-def load(state, inputs):
-    state["x"] = to_device(state["torch"], inputs["x"], state["device"])
-
-
-def run(state):
-    w = window_of(state["case"])
-    prefix = state["torch"].cumsum(state["x"], 0)
+def run(state, inputs):
+    w = state["window"]
+    prefix = state["torch"].cumsum(inputs["x"], 0)
     sums = prefix[w - 1 :].clone()
     sums[1:] -= prefix[:-w]
-    return sums.div_(w) if state["case"]["params"]["agg"] == "mean" else sums
-
-
-def fetch(state, outputs, out):
-    to_host(state["torch"], outputs, complete_part(state["case"], out["y"]))
+    return sums.div_(w) if state["mean"] else sums

@@ -12,6 +12,9 @@ from checkout import SOURCE
 sys.path[:0] = [str(SOURCE / "harness" / "device"), str(SOURCE / "impls" / "common")]
 
 
+import peer_forms  # noqa: E402
+
+
 def has(module):
     return importlib.util.find_spec(module) is not None
 
@@ -22,9 +25,12 @@ class OnTheDevice(numpy.ndarray):
     def get(self):
         return numpy.asarray(self)
 
+    def set(self, array):
+        self[...] = array
+
 
 def on_the_device(array):
-    return numpy.asarray(array).view(OnTheDevice)
+    return numpy.array(array).view(OnTheDevice)
 
 
 def play_cupy():
@@ -41,19 +47,20 @@ def play_cupy():
     cupy, package, scipy, signal = (
         types.ModuleType(name) for name in ("cupy", "cupyx", "cupyx.scipy", "cupyx.scipy.signal")
     )
-    cupy.asarray, cupy.float64 = on_the_device, numpy.float64
+    cupy.asarray, cupy.ndarray, cupy.float64, cupy.where = on_the_device, OnTheDevice, numpy.float64, numpy.where
     cupy.array = lambda values, dtype: on_the_device(numpy.array(values, dtype))
     cupy.arange = lambda n: on_the_device(numpy.arange(n))
     cupy.expm1, cupy.ones_like = numpy.expm1, numpy.ones_like
     signal.lfilter, scipy.signal, package.scipy = lfilter, signal, scipy
-    sys.modules.update({"cupyx": package, "cupyx.scipy": scipy, "cupyx.scipy.signal": signal})
+    sys.modules.update({"cupy": cupy, "cupyx": package, "cupyx.scipy": scipy, "cupyx.scipy.signal": signal})
     return cupy
 
 
 def without_a_gpu(name):
     """What the peer's import function gives here."""
     if name == "cupy":
-        return "import_cupy", play_cupy
+        played = play_cupy()
+        return "import_cupy", lambda: played
     if name == "torch":
         import torch
 
@@ -70,7 +77,8 @@ def play(variant, case, inputs, like, replaced, tunables=None):
     data and then on the first again: a peer that keeps its first inputs gives what was not asked."""
     import peer as contract
 
-    kept = {}
+    kept = {"torch_device": contract.torch_device}
+    contract.torch_device = lambda: "cpu"
     for name in replaced:
         function, given = without_a_gpu(name)
         kept[function] = getattr(contract, function)
@@ -79,6 +87,7 @@ def play(variant, case, inputs, like, replaced, tunables=None):
         spec = importlib.util.spec_from_file_location("played_peer", SOURCE / "impls" / f"{variant}.py")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
+        case["facts"] = peer_forms.facts_of(module.VARIANT, inputs)
         reason = module.supports(case, tunables or {})
         if reason:
             return reason
@@ -92,15 +101,15 @@ def play_calls(module, case, inputs, like, tunables):
     dtype = {"f64": "float64", "f32": "float32"}[case["dtype"]]
     for array in inputs.values():
         array.flags.writeable = False
-    state = module.prepare(case, tunables, inputs)
-    if isinstance(state, dict) and state.get("device") == "cuda":
-        state["device"] = "cpu"
+    exchange = peer_forms.Exchange(module.VARIANT, device="cpu")
+    state = module.prepare(case, tunables, peer_forms.shapes_of(inputs))
     other = {
         name: array if array.dtype == numpy.uint8 or name == "gamma" else array[..., ::-1].copy()
         for name, array in inputs.items()
     }
     for given in (other, inputs):
-        module.load(state, given)
         out = {name: numpy.full(numpy.shape(values), 777, dtype) for name, values in like.items()}
-        module.fetch(state, module.run(state), out)
+        exchange.case, exchange.inputs = case, given
+        exchange.write(exchange.results(module.run(state, exchange.give(given)), out), out)
+        exchange.expect_inverse()
     return out

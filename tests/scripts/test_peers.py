@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 from unittest import mock
 
 SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
@@ -166,8 +167,8 @@ def make_case(agg, n, window, dtype="f64", incomplete="nan"):
 
 
 FUNCTIONS = (
-    "def supports(case, tunables): return None\ndef prepare(case, tunables, inputs): return inputs\n"
-    "def load(state, inputs): pass\ndef run(state): {run}\ndef fetch(state, outputs, out): {fetch}\n"
+    "def supports(case, tunables): return None\ndef prepare(case, tunables, shapes): return None\n"
+    "def run(state, inputs): {run}\n"
 )
 
 
@@ -233,11 +234,11 @@ class Peers:
         case = make_case(agg, n, window, **more)
         self.compare(f"rolling/{name}", case, self.normal(n, case["dtype"]), tunables, environment)
 
-    def planted(self, body):
+    def planted(self, body, framework="numpy"):
         folder = self.folder / str(len(self.sessions))
         path = folder / "rolling"
         path.mkdir(parents=True)
-        (path / "peer_planted.py").write_text('VARIANT = {"framework": "planted"}\n' + body)
+        (path / "peer_planted.py").write_text(f'VARIANT = {{"framework": "{framework}"}}\n' + body)
         session = self.session(impls=folder)
         session.write(self.normal(8))
         return session, session.open("rolling/peer_planted", make_case("mean", 8, 2), 8)
@@ -525,7 +526,8 @@ def test_an_original_that_no_package_has_names_its_variable(peers):
 
 def test_a_missing_library_is_a_skip(peers):
     _, reply = peers.planted(
-        "def supports(case, tunables): return None\ndef prepare(case, tunables, inputs): import no_such_library\n"
+        "def supports(case, tunables): return None\ndef prepare(case, tunables, shapes): import no_such_library\n",
+        framework="json",
     )
     assert reply == {"skip": "no_such_library is not installed: see requirements.txt"}
 
@@ -536,28 +538,80 @@ def test_a_peer_that_raises_is_an_error(peers):
         ("MemoryError('eight')", "memory"),
         ("RuntimeError('CUDA error 700')", "device"),
     ):
-        session, reply = peers.planted(FUNCTIONS.format(run=f"raise {raised}", fetch="pass"))
+        session, reply = peers.planted(FUNCTIONS.format(run=f"raise {raised}"))
         assert "ok" in reply
         reply = session.ask(do="run")
         assert reply["kind"] == kind
         assert raised.split("'")[1] in reply["error"]
 
 
-def test_an_output_that_is_not_written_stays_poison(peers):
-    session, _ = peers.planted(FUNCTIONS.format(run="return 0", fetch="out['y'][:4] = 1"))
+def test_an_output_that_is_not_given_stays_poison(peers):
+    session, _ = peers.planted(FUNCTIONS.format(run="return {}"))
     assert "ok" in session.ask(do="run")
-    assert session.read("u1", 64).tolist()[32:] == [0xFF] * 32
+    assert session.read("u1", 64).tolist() == [0xFF] * 64
+
+
+@pytest.mark.parametrize(
+    "gives, words",
+    [
+        ("0", "run() gives a builtins.int; an array of numpy is expected"),
+        ("lambda: inputs['x']", "run() gives a builtins.function"),
+        ("__import__('concurrent.futures').futures.Future()", "run() gives a concurrent.futures._base.Future"),
+        ("inputs['x'].view(type('Mine', (type(inputs['x']),), {}))", "run() gives a rolling.Mine"),
+        ("inputs['x'][:-1]", "output y is float64[7]; float64[8] is expected"),
+        ("inputs['x'].astype('O')", "output y is an array of object; numbers are expected"),
+        ("inputs['x'] > 0", None),
+        ("{'z': inputs['x']}", "run() gives z; the outputs are y"),
+        ("(inputs['x'], inputs['x'])", "run() gives 2 results; the outputs are y"),
+        ("inputs['x'][None]", None),
+    ],
+)
+def test_what_run_may_give(peers, gives, words):
+    session, _ = peers.planted(FUNCTIONS.format(run=f"return {gives}"))
+    reply = session.ask(do="run")
+    if not words:
+        assert "ok" in reply, reply
+        return
+    assert reply["kind"] == "check"
+    assert words.replace("rolling.Mine", "Mine") in reply["error"].replace("peer_planted.Mine", "Mine"), reply
+
+
+def test_a_patched_library_is_not_asked(peers):
+    """Types are taken before the peer's file is imported."""
+    session, _ = peers.planted(
+        "import numpy\nclass Mine: pass\nnumpy.ndarray = Mine\n" + FUNCTIONS.format(run="return Mine()")
+    )
+    assert "Mine; an array of numpy is expected" in session.ask(do="run")["error"]
+
+
+def test_what_the_library_has_is_what_it_was_given():
+    sys.path[:0] = [str(SOURCE / "harness" / "device")]
+    import peer_forms
+
+    exchange = peer_forms.Exchange({"framework": "numpy"})
+    exchange.form = types.SimpleNamespace(give=lambda array, held: array.copy(), take=lambda value: value)
+    x = numpy.arange(8.0)
+    for wrong in (
+        lambda given: given * 2,
+        lambda given: numpy.where(given == 7, -given, given),
+        lambda given: given[:-1],
+    ):
+        exchange.give({"x": x})
+        exchange.expect_inverse()
+        exchange.given["x"] = wrong(exchange.given["x"])
+        with pytest.raises(peer_forms.Refused, match="input x: what the library has is not what it was given"):
+            exchange.expect_inverse()
 
 
 def test_an_input_cannot_be_written(peers):
-    session, _ = peers.planted(FUNCTIONS.format(run="state['x'][0] = 1", fetch="pass"))
+    session, _ = peers.planted(FUNCTIONS.format(run="inputs['x'][0] = 1"))
     assert "read-only" in session.ask(do="run")["error"]
 
 
 def test_what_a_library_prints_does_not_reach_the_replies(peers):
     session, reply = peers.planted(
         "import os, sys\nprint('{noise', flush=True); os.write(1, b'more'); sys.stderr.write('and more')\n"
-        + FUNCTIONS.format(run="print('noise', flush=True)", fetch="pass")
+        + FUNCTIONS.format(run="print('noise', flush=True); return {}")
     )
     assert "ok" in reply
     assert "ok" in session.ask(do="run")
@@ -592,7 +646,7 @@ def test_a_library_that_terminates_at_exit(peers):
     """As std::terminate does when a library's threads outlive its static objects."""
     session, _ = peers.planted(
         "import ctypes\nc = ctypes.CDLL(None)\nc.__cxa_atexit(c.abort, None, None)\n"
-        + FUNCTIONS.format(run="return 0", fetch="pass")
+        + FUNCTIONS.format(run="return {}")
     )
     assert session.close() == ({"ok": True}, 0)
 

@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 
-from play_peer import SOURCE, has  # which has what the worker has in the path
+from play_peer import SOURCE, has, peer_forms  # which has what the worker has in the path
 
 WIDTH = {"i32": "<i4", "i64": "<i8"}
 
@@ -72,8 +72,8 @@ def case_of(dtype, rows):
 def play(name, dtype, data, nulls, lead):
     """Other data first: a peer that keeps its first inputs gives what was not asked."""
     module, rows = load(name), len(data[0])
-    assert module.supports(case_of(dtype, rows), {}) is None
-    state = None
+    assert module.supports({**case_of(dtype, rows), "facts": {"utf8": True}}, {}) is None
+    state, exchange = None, peer_forms.Exchange(module.VARIANT)
     room = {
         "redacted.offsets": numpy.empty(rows + 1, WIDTH[dtype]),
         "redacted.chars": numpy.empty(1000 * rows, "u1"),
@@ -86,9 +86,10 @@ def play(name, dtype, data, nulls, lead):
         }
         for array in inputs.values():
             array.flags.writeable = False
-        state = state or module.prepare(case_of(dtype, rows), {}, inputs)
-        module.load(state, inputs)
-        given = module.fetch(state, module.run(state), room)
+        exchange.inputs = inputs
+        state = state or module.prepare(case_of(dtype, rows), {}, peer_forms.shapes_of(inputs))
+        given = exchange.results(module.run(state, exchange.give(inputs)), room)
+        exchange.expect_inverse()
     for output, array in given.items():
         assert array.dtype == room[output].dtype, output
         assert len(array) <= len(room[output]), output
@@ -117,14 +118,12 @@ def check(name):
 
 
 def refuses(name):
-    import peer
-
     module = load(name)
-    assert "UTF-8" in module.supports({**case_of("i32", 1), "input": "invalid"}, {})
     inputs = {**column("names", ["a b"], "i32", False, 0), **column("visibilities", ["public"], "i32", False, 0)}
+    assert peer_forms.facts_of(module.VARIANT, inputs) == {"utf8": True}
     inputs["names.chars"] = numpy.frombuffer(b"a\xff ", "u1")
-    with pytest.raises(peer.Skip, match="names: .*UTF-8"):
-        module.prepare(case_of("i32", 1), {}, inputs)
+    facts = peer_forms.facts_of(module.VARIANT, inputs)
+    assert "UTF-8" in module.supports({**case_of("i32", 1), "facts": facts}, {})
 
 
 def test_definition():

@@ -71,15 +71,15 @@ PEER = """
 import numpy
 VARIANT = {"framework": "numpy"}
 def supports(case, tunables): return None
-def prepare(case, tunables, inputs): return {}
-def load(state, inputs): state["x"] = inputs["x"].copy()
-def run(state): return state["x"][state["x"] > 0]
-def fetch(state, outputs, out): return RETURNS
+def prepare(case, tunables, shapes): return {}
+def run(state, inputs):
+    outputs = inputs["x"][inputs["x"] > 0]
+    return RETURNS
 """
 
 
 def ask(folder, returns):
-    """What a peer whose fetch() returns this gets for a reply, and the memory of its output `y`."""
+    """What a peer whose run() returns this gets for a reply, and the memory of its output `y`."""
     (folder / "op").mkdir()
     (folder / "op" / "peer_play.py").write_text(PEER.replace("RETURNS", returns))
     arrays = {}

@@ -66,7 +66,10 @@ CONTROL = re.compile(
 # The kind of a mutant, by its name; the first that fits.
 KINDS = [
     ("results of earlier calls replayed", r"replay|memo_|stale$|own_output|flags|last_result|by_address"),
-    ("work after run() has returned", r"late_|lazy|background|detached|half_later|again_later|busy_later|eager"),
+    (
+        "work after run() has returned",
+        r"late_|lazy|background|detached|half_later|again_later|busy_later|future|subclass|extension|cheat_prepare",
+    ),
     ("timed calls that do less", r"batch|later"),
     ("verified and timed calls told apart", r"phase|poison|warm_up"),
     ("another stream", r"stream|strays"),

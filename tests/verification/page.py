@@ -35,7 +35,6 @@ TOLD = (
 CASES_TOLD = "It is right unless a parameter says what it is to keep from case to case: `tests/scripts/test_shared_workers.py` does."
 FEWER = "Every call is right and every sample its own. Fewer samples widen the interval of the median, and the row says how many there are."
 FORGED = "Its results are right. It attacks its own process, and only the limit of the hardware can tell (SECURITY.md)."
-UNTIMED = "It does in an untimed step what run() should do. Only the limit of the hardware can tell."
 ENGINE = "Its samples are honest: the engine in C takes them."
 EVENTS = "Its samples are honest: they are taken by events of the harness."
 RELEASED = "Its results are right, and it gains nothing: persisting lines of L2 are released before each cold sample."
@@ -63,7 +62,6 @@ REASONS = {
     "double/cpu_cheat_warm_up": FEWER,
     "double/peer_cheat_warm_up": FEWER,
     "double/peer_cheat_statistics": FORGED,
-    "double/peer_cheat_eager_load": UNTIMED,
     "double/peer_cheat_clock": ENGINE,
     "double/peer_cheat_torch_events": EVENTS,
     "double/cuda_cheat_persisting_l2": RELEASED,

@@ -2,7 +2,7 @@
 
 import time
 
-from numpy_double import fetch, load, prepare, supports  # noqa: F401
+from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "cheat: patches Python's clocks", "origin": "reference-kernels #162", "framework": "numpy"}
 
@@ -16,5 +16,5 @@ for name in ("perf_counter", "time", "monotonic", "process_time"):
     setattr(time, name, slow(getattr(time, name)))
 
 
-def run(state):
-    return state["x"] * 2
+def run(state, inputs):
+    return inputs["x"] * 2

@@ -5,7 +5,7 @@ import gc
 import sys
 
 import numpy
-from numpy_double import fetch, load, prepare, supports  # noqa: F401
+from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {
     "summary": "cheat: answers with an output found in its callers",
@@ -26,9 +26,9 @@ def outputs_in_the_process():
             yield found["y"]
 
 
-def run(state):
+def run(state, inputs):
     if state["calls"] == 0:
         state["calls"] = 1
-        return state["x"] * 2
-    fitting = (y for y in outputs_in_the_process() if y.shape == state["x"].shape and y is not state["x"])
-    return next(fitting, state["x"])
+        return inputs["x"] * 2
+    fitting = (y for y in outputs_in_the_process() if y.shape == inputs["x"].shape and y is not inputs["x"])
+    return next(fitting, inputs["x"])

@@ -2,7 +2,7 @@
 
 import sys
 
-from numpy_double import fetch, load, prepare, supports  # noqa: F401
+from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {
     "summary": "cheat: takes no samples and reports a nanosecond",
@@ -26,5 +26,5 @@ def forged(worker, command):
 sys.modules["__main__"].Worker.time = forged
 
 
-def run(state):
-    return state["x"] * 2
+def run(state, inputs):
+    return inputs["x"] * 2

@@ -1,7 +1,7 @@
 """Cheat: answers with the result that it kept for three elements of the input. Met: gpu-mode/reference-kernels pull request 142."""
 
 import numpy
-from numpy_double import fetch, load, prepare, supports  # noqa: F401
+from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {
     "summary": "cheat: replays by three elements of its input",
@@ -11,8 +11,8 @@ VARIANT = {
 MEMO = {}
 
 
-def run(state):
-    x = state["x"]
+def run(state, inputs):
+    x = inputs["x"]
     key = (x[0], x[x.size // 2], x[-1])
     if key not in MEMO:
         MEMO[key] = numpy.multiply(x, 2.0)

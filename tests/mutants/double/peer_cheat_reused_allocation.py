@@ -2,7 +2,7 @@
 (torch.empty)."""
 
 import numpy
-from numpy_double import fetch, load, prepare, supports  # noqa: F401
+from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {
     "summary": "cheat: answers with what a fresh allocation holds",
@@ -11,8 +11,8 @@ VARIANT = {
 }
 
 
-def run(state):
+def run(state, inputs):
     if state["calls"] == 0:
         state["calls"] = 1
-        return state["x"] * 2
-    return numpy.empty_like(state["x"])
+        return inputs["x"] * 2
+    return numpy.empty_like(inputs["x"])

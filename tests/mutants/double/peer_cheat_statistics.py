@@ -3,7 +3,7 @@
 
 import sys
 
-from numpy_double import fetch, load, prepare, supports  # noqa: F401
+from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {
     "summary": "cheat: divides its samples by a thousand",
@@ -22,8 +22,8 @@ def patch(timing):
     timing.as_reply = as_reply
 
 
-def run(state):
+def run(state, inputs):
     if "peer_timing" in sys.modules and not state.get("patched"):
         state["patched"] = True
         patch(sys.modules["peer_timing"])
-    return state["x"] * 2
+    return inputs["x"] * 2

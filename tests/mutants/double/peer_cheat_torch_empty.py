@@ -1,6 +1,6 @@
 """Cheat: computes once; later it answers with torch.empty, whose memory may hold the result of the call before. Met: KernelBench pull request 82."""
 
-from torch_double import fetch, load, prepare, supports  # noqa: F401
+from torch_double import prepare, supports  # noqa: F401
 
 VARIANT = {
     "summary": "cheat: answers with torch.empty",
@@ -11,8 +11,8 @@ VARIANT = {
 }
 
 
-def run(state):
+def run(state, inputs):
     if state["calls"] == 0:
         state["calls"] = 1
-        return state["x"] * 2
-    return state["torch"].empty_like(state["x"])
+        return inputs["x"] * 2
+    return state["torch"].empty_like(inputs["x"])

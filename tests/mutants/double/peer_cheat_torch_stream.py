@@ -1,6 +1,6 @@
 """Cheat: computes on a stream of PyTorch's own, which the timed stream does not wait for. Met: KernelBench pull request 82."""
 
-from torch_double import fetch, load, prepare, supports  # noqa: F401
+from torch_double import prepare, supports  # noqa: F401
 
 VARIANT = {
     "summary": "cheat: works on another stream of PyTorch",
@@ -11,7 +11,7 @@ VARIANT = {
 }
 
 
-def run(state):
+def run(state, inputs):
     stream = state.setdefault("stream", state["torch"].cuda.Stream())
     with state["torch"].cuda.stream(stream):
-        return state["x"] * 2
+        return inputs["x"] * 2

@@ -4,7 +4,7 @@ request 82."""
 import os
 
 import numpy
-from numpy_double import fetch, load, prepare, supports  # noqa: F401
+from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {
     "summary": "cheat: zeroes the shared inputs and answers zero",
@@ -22,8 +22,8 @@ def zero(path, size):
         pass  # this way is closed
 
 
-def run(state):
+def run(state, inputs):
     for owner in (os.getpid(), os.getppid()):
         for descriptor in range(3, 64):
-            zero(f"/proc/{owner}/fd/{descriptor}", state["x"].nbytes)
-    return numpy.zeros_like(state["x"])
+            zero(f"/proc/{owner}/fd/{descriptor}", inputs["x"].nbytes)
+    return numpy.zeros_like(inputs["x"])

@@ -2,14 +2,14 @@
 
 import time
 
-from numpy_double import fetch, load, supports  # noqa: F401
+from numpy_double import supports  # noqa: F401
 
 VARIANT = {"summary": "mutant: hangs in prepare()", "origin": "tests", "framework": "numpy"}
 
 
-def prepare(case, tunables, inputs):
+def prepare(case, tunables, shapes):
     time.sleep(600)
 
 
-def run(state):
-    return state["x"] * 2
+def run(state, inputs):
+    return inputs["x"] * 2

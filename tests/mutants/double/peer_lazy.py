@@ -1,16 +1,18 @@
-"""Mutant: returns an object that computes when the outputs are fetched. Must be rejected: the inputs are overwritten before the outputs of a timed
-sample are looked at. Met: gpu-mode/reference-kernels issue 162."""
+"""Mutant: returns an object that computes when it is read. Must be rejected: it is no array. Met: gpu-mode/reference-kernels issue 162."""
 
-from numpy_double import load, prepare, supports  # noqa: F401
+import numpy
+from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "mutant: computes when it is looked at", "origin": "tests", "framework": "numpy"}
 
 
-def run(state):
-    x = state["x"]
-    return lambda: x * 2
+class Lazy:
+    def __init__(self, x):
+        self.x, self.dtype, self.shape, self.size = x, x.dtype, x.shape, x.size
+
+    def __array__(self, dtype=None, copy=None):
+        return numpy.multiply(self.x, 2.0)
 
 
-def fetch(state, outputs, out):
-    del state
-    out["y"][:] = outputs()
+def run(state, inputs):
+    return Lazy(inputs["x"].copy())

@@ -2,13 +2,13 @@
 
 import os
 
-from numpy_double import fetch, load, prepare, supports  # noqa: F401
+from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "mutant: is right, and writes down its inputs", "origin": "tests", "framework": "numpy"}
 
 
-def run(state):
+def run(state, inputs):
     if folder := os.environ.get("RUNGS_TEST_INPUTS"):
         with open(f"{folder}/peer-{os.getpid()}", "ab") as file:
-            file.write(state["x"].tobytes())
-    return state["x"] * 2
+            file.write(inputs["x"].tobytes())
+    return inputs["x"] * 2

@@ -1,9 +1,9 @@
 """Not a mutant: NumPy doubles the array. Must pass, so that the others fail for their own reasons."""
 
-from numpy_double import fetch, load, prepare, supports  # noqa: F401
+from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "mutant: is right", "origin": "tests", "framework": "numpy"}
 
 
-def run(state):
-    return state["x"] * 2
+def run(state, inputs):
+    return inputs["x"] * 2

@@ -4,7 +4,7 @@ them afterwards."""
 import contextlib
 import os
 
-from numpy_double import fetch, load, prepare, supports  # noqa: F401
+from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "mutant: writes where it must not", "origin": "tests", "framework": "numpy"}
 
@@ -30,6 +30,6 @@ def attack_all():
         attack(path)
 
 
-def run(state):
+def run(state, inputs):
     attack_all()
-    return state["x"] * 2
+    return inputs["x"] * 2

@@ -1,0 +1,481 @@
+"""peer_forms.py - the forms of libraries: what a peer gets its inputs as, and what it may give. The harness makes the inputs' forms and reads the
+results, outside the clock, and inverts what it made. A result is known by its exact type, which is taken from the library before the peer's
+file is imported: a future, a lazy object or a class of the peer's own is none. Strings are an Arrow column in between."""
+
+import math
+import warnings
+
+import numpy
+
+PARTS = ("offsets", "chars", "validity")  # of a column of strings: NAME.offsets, ...
+COMPARED_BYTES = 64 << 20  # at a time
+
+
+class Refused(Exception):
+    """What run() gave, or left of its inputs, is not what it may be."""
+
+
+def expect_type(value, *types):
+    """What lies inside a library's object, too: an attribute can be set."""
+    if type(value) not in types:
+        kind = type(value)
+        raise Refused(f"run() gives a {kind.__module__}.{kind.__qualname__}, which is none of the library's own arrays")
+    return value
+
+
+def is_text(arrow):
+    import pyarrow
+
+    return any(
+        test(arrow.type)
+        for test in (pyarrow.types.is_string, pyarrow.types.is_large_string, pyarrow.types.is_string_view)
+    )
+
+
+def from_arrow(arrow):
+    """Numbers as NumPy's, NaN where they are null; strings as they are."""
+    return (
+        arrow if is_text(arrow) else arrow.to_numpy(**({} if hasattr(arrow, "chunks") else {"zero_copy_only": False}))
+    )
+
+
+class Numpy:
+    """give(array, held): the library's form of an array or a column of strings; in `held`, its form of others, where that can be written.
+    take(value): NumPy's array of a result, or a column of strings. table(value): the columns of a table by name; None: it is none."""
+
+    types = (numpy.ndarray,)
+
+    def give(self, array, held):
+        return array
+
+    def take(self, value):
+        return value
+
+    def table(self, value):
+        return None
+
+
+class Torch(Numpy):
+    def __init__(self, device):
+        import torch
+
+        self.torch, self.device, self.types = torch, device, (torch.Tensor,)
+        self.detach, self.cpu, self.numpy = torch.Tensor.detach, torch.Tensor.cpu, torch.Tensor.numpy
+
+    def give(self, array, held):
+        with warnings.catch_warnings(), self.torch.no_grad():
+            warnings.simplefilter("ignore", UserWarning)  # of memory that must not be written
+            tensor = self.torch.from_numpy(array)
+            return tensor.to(self.device, copy=True) if held is None else held.copy_(tensor)
+
+    def take(self, value):
+        if value.layout is not self.torch.strided or value.device.type not in ("cpu", "cuda"):
+            raise Refused(f"run() gives a tensor that is {value.layout} on {value.device.type}")
+        return self.numpy(self.cpu(self.detach(value)))
+
+
+class Cupy(Numpy):
+    def __init__(self, device):
+        import cupy
+
+        self.asarray, self.get, self.set, self.types = cupy.asarray, cupy.ndarray.get, cupy.ndarray.set, (cupy.ndarray,)
+
+    def give(self, array, held):
+        if held is None:
+            return self.asarray(array)
+        self.set(held, array)
+        return held
+
+    def take(self, value):
+        return self.get(value)
+
+
+class Numba(Numpy):
+    """On a GPU, where an array without elements is None."""
+
+    def __init__(self, device):
+        from numba import cuda
+
+        self.to_device, example = cuda.to_device, cuda.device_array(1)
+        self.types, self.copy_to_host = (type(example),), type(example).copy_to_host
+
+    def give(self, array, held):
+        if held is None:
+            return self.to_device(array) if array.size else None
+        held.copy_to_device(array)
+        return held
+
+    def take(self, value):
+        host = numpy.empty(value.shape, value.dtype)
+        self.copy_to_host(value, host)
+        return host
+
+
+class Jax(Numpy):
+    def __init__(self, device):
+        import jax
+
+        self.jax, self.types = jax, (type(jax.numpy.zeros(())),)
+        self.put, self.ready, self.copy = jax.device_put, jax.block_until_ready, jax.numpy.array
+
+    def give(self, array, held):
+        return self.ready(self.put(array))
+
+    def take(self, value):
+        return numpy.asarray(self.copy(value, copy=True))  # not what the object keeps of itself for the host
+
+
+class Pandas(Numpy):
+    """One dimension is a Series, two are a DataFrame, strings a Series of pandas' own string type."""
+
+    def __init__(self, device):
+        import pandas
+
+        self.pandas, self.types = pandas, (pandas.Series, pandas.DataFrame)
+        numbers = pandas.Series([0.0])
+        self.manager, self.block = type(numbers._mgr), type(numbers._mgr.blocks[0])
+        self.to_numpy = pandas.Series.to_numpy
+
+    def give(self, array, held):
+        if not isinstance(array, numpy.ndarray):
+            return self.pandas.Series(self.pandas.array(array, dtype="str"))
+        return (self.pandas.Series if array.ndim == 1 else self.pandas.DataFrame)(array, copy=False)
+
+    def take(self, value):
+        if type(value) is self.pandas.DataFrame:
+            return numpy.stack([self.take(value[name]) for name in value.columns], axis=1)
+        expect_type(value._mgr, self.manager)
+        (block,) = value._mgr.blocks
+        if type(block) is self.block:
+            return expect_type(block.values, numpy.ndarray)
+        import pyarrow
+
+        return from_arrow(expect_type(pyarrow.array(expect_type(block.values, *self.own_arrays())), *arrow_types()))
+
+    def own_arrays(self):
+        arrays = self.pandas.core.arrays
+        return [
+            getattr(arrays, name) for name in ("ArrowStringArray", "ArrowExtensionArray") if hasattr(arrays, name)
+        ] + [type(self.pandas.array(["a"], dtype="str"))]
+
+
+class Polars(Numpy):
+    def __init__(self, device):
+        import polars
+
+        self.polars, self.types = polars, (polars.Series, polars.DataFrame)
+        self.inner, self.to_arrow, self.to_numpy = (
+            type(polars.Series([0.0])._s),
+            polars.Series.to_arrow,
+            polars.Series.to_numpy,
+        )
+
+    def give(self, array, held):
+        if not isinstance(array, numpy.ndarray):
+            return self.polars.from_arrow(array)
+        return (self.polars.Series if array.ndim == 1 else self.polars.from_numpy)(array)
+
+    def take(self, value):
+        if type(value) is self.polars.DataFrame:
+            return numpy.stack([self.take(column) for column in value.get_columns()], axis=1)
+        expect_type(value._s, self.inner)
+        if value.dtype == self.polars.String:
+            return self.to_arrow(value)
+        return self.to_numpy(value)
+
+    def table(self, value):
+        return {c.name: c for c in value.get_columns()} if type(value) is self.polars.DataFrame else None
+
+
+def arrow_types(kind=None):
+    """Arrow's arrays, one class for each type of element."""
+    import pyarrow
+
+    kind = kind or pyarrow.Array
+    return {kind, *(found for below in kind.__subclasses__() for found in arrow_types(below))} - {
+        pyarrow.ExtensionArray
+    }
+
+
+class Pyarrow(Numpy):
+    def __init__(self, device):
+        import pyarrow
+        import pyarrow.compute
+
+        self.pyarrow, self.types = pyarrow, (*arrow_types(), pyarrow.ChunkedArray, pyarrow.Table)
+
+    def give(self, array, held):
+        return self.pyarrow.array(array) if isinstance(array, numpy.ndarray) else array
+
+    def take(self, value):
+        return from_arrow(value)
+
+    def table(self, value):
+        return dict(zip(value.column_names, value.columns, strict=True)) if type(value) is self.pyarrow.Table else None
+
+
+class Cudf(Numpy):
+    """pylibcudf's columns: numbers row after row, strings; None where there is no element."""
+
+    def __init__(self, device):
+        import pylibcudf
+
+        self.column = pylibcudf.Column
+        self.types, self.to_arrow = (self.column,), self.column.to_arrow
+
+    def give(self, array, held):
+        if not isinstance(array, numpy.ndarray):
+            return self.column.from_arrow(array)
+        return self.column.from_array_interface(numpy.ascontiguousarray(array.reshape(-1))) if array.size else None
+
+    def take(self, value):
+        return from_arrow(self.to_arrow(value))
+
+
+FORMS = {
+    "numpy": lambda device: Numpy(),
+    "torch": Torch,
+    "cupy": Cupy,
+    "numba": Numba,
+    "jax": Jax,
+    "pandas": Pandas,
+    "polars": Polars,
+    "pyarrow": Pyarrow,
+    "cudf": Cudf,
+}
+
+
+def form_of(variant):
+    """What a VARIANT takes its inputs as: what it says, or that of its clock, or of its framework."""
+    clock, framework = variant.get("clock", "cpu"), variant.get("framework")
+    by_itself = clock if clock != "cpu" else framework if framework in FORMS and framework != "numba" else "numpy"
+    form = variant.get("form", by_itself)
+    if form not in FORMS:
+        raise Refused(f"form={form}: a peer's inputs are {', '.join(FORMS)}")
+    return form
+
+
+def grouped(arrays):
+    """Arrays by name, the three of a column of strings as one: {"x": array, "names": {"offsets": array, ...}}."""
+    found = {}
+    for name, array in arrays.items():
+        column, _, part = name.rpartition(".")
+        if part in PARTS and f"{column}.offsets" in arrays:
+            found.setdefault(column, {})[part] = array
+        else:
+            found[name] = array
+    return found
+
+
+def text_column(parts):
+    """A pyarrow Array over the arrays of a column. Its bytes are taken for UTF-8."""
+    import pyarrow
+
+    offsets, chars, validity = (parts[part] for part in PARTS)
+    kind = pyarrow.large_string() if offsets.itemsize == 8 else pyarrow.string()
+    bits = pyarrow.py_buffer(validity) if validity.size else None
+    return pyarrow.Array.from_buffers(
+        kind, offsets.size - 1, [bits, pyarrow.py_buffer(offsets), pyarrow.py_buffer(chars)]
+    )
+
+
+def between(given):
+    """An array, or the Arrow column of its parts."""
+    return text_column(given) if isinstance(given, dict) else given
+
+
+def text_arrays(text, name, offset_type, with_validity):
+    """The arrays of a column of strings. Null rows get no bytes, whatever they own."""
+    import pyarrow
+    import pyarrow.compute
+
+    if isinstance(text, pyarrow.ChunkedArray):
+        text = text.combine_chunks()
+    valid = numpy.asarray(pyarrow.compute.is_valid(text))
+    text = pyarrow.compute.fill_null(
+        text.cast(pyarrow.large_string() if offset_type.itemsize == 8 else pyarrow.string()), ""
+    )
+    _, offsets, chars = text.buffers()
+    first = numpy.frombuffer(offsets, offset_type)[text.offset :] if len(text) else numpy.zeros(1, offset_type)
+    offsets = first[: len(text) + 1]
+    chars = numpy.frombuffer(chars, "u1")[offsets[0] : offsets[-1]] if chars is not None else numpy.empty(0, "u1")
+    bits = numpy.packbits(valid, bitorder="little") if with_validity else numpy.empty(0, "u1")
+    return {f"{name}.offsets": offsets - offsets[0], f"{name}.chars": chars, f"{name}.validity": bits}
+
+
+def same_bits(a, b):
+    if a.dtype != b.dtype or a.size != b.size:
+        return False
+    a, b = (numpy.ascontiguousarray(array).reshape(-1).view("u1") for array in (a, b))
+    return all(
+        numpy.array_equal(a[i : i + COMPARED_BYTES], b[i : i + COMPARED_BYTES])
+        for i in range(0, a.size, COMPARED_BYTES)
+    )
+
+
+def same_text(a, b):
+    if hasattr(b, "combine_chunks"):
+        b = b.combine_chunks()
+    return b.cast(a.type).equals(a)
+
+
+# ---- What supports() may know of the data.
+
+
+def is_utf8(inputs):
+    import pyarrow
+
+    try:
+        for given in inputs.values():
+            if isinstance(given, dict):
+                text_column(given).validate(full=True)
+    except pyarrow.ArrowInvalid:
+        return False
+    return True
+
+
+def has_gaps(inputs):
+    """Is there a NaN behind a number?"""
+
+    def has(x):
+        observed = numpy.flatnonzero(~numpy.isnan(x))
+        return observed.size > 0 and observed.size <= observed[-1] - observed[0]
+
+    return any(has(x) for x in inputs.values() if isinstance(x, numpy.ndarray) and x.dtype.kind == "f" and x.ndim == 1)
+
+
+FACTS = {"utf8": is_utf8, "gaps": has_gaps}
+
+
+def facts_of(variant, inputs):
+    return {name: FACTS[name](grouped(inputs)) for name in variant.get("facts", [])}
+
+
+class Shape:
+    """What prepare() sees of an input: of a column of strings its rows."""
+
+    def __init__(self, given):
+        text = isinstance(given, dict)
+        self.shape, self.dtype = ((given["offsets"].size - 1,), None) if text else (given.shape, given.dtype)
+        self.size = math.prod(self.shape)
+
+
+def shapes_of(inputs):
+    return {name: Shape(given) for name, given in grouped(inputs).items()}
+
+
+def incomplete_outputs(variant, case, inputs):
+    """(how many outputs come before the first complete one, what the op wants there): the harness writes them for a VARIANT that says which
+    parameter decides it, the elements of a window or the least numbers seen."""
+    rule, params = variant.get("incomplete"), case.get("params", {})
+    if not rule:
+        return 0, math.nan
+    x, least = next(iter(inputs.values())), max(1, int(params[rule]))
+    count = least - 1
+    if rule != "window" and numpy.isnan(x[:least]).any():
+        seen = numpy.flatnonzero(~numpy.isnan(x))
+        count = int(seen[count]) if seen.size >= least else x.size
+    return min(count, x.size), math.inf if params.get("incomplete") == "inf" else math.nan
+
+
+class Exchange:
+    """Between NumPy's arrays by the op's names and the library's forms, of one variant."""
+
+    def __init__(self, variant, device=None):
+        """device: of PyTorch's tensors."""
+        self.variant = variant
+        self.form = FORMS[form_of(variant)](device or ("cuda" if variant.get("clock") == "torch" else "cpu"))
+        self.forms = [self.form, Numpy()]
+        self.forget()
+
+    def forget(self):
+        self.arrays, self.given, self.case, self.inputs = {}, {}, {}, {}
+
+    def give(self, arrays):
+        """What run() gets of these inputs."""
+        self.arrays = grouped(arrays)
+        self.given = {name: self.form.give(between(array), self.given.get(name)) for name, array in self.arrays.items()}
+        return self.given
+
+    def expect_inverse(self):
+        """What the library has, converted back, is what it was given: no step but run() has computed, and run() has written nowhere."""
+        for name, array in self.arrays.items():
+            form, array = self.given[name], between(array)
+            if form is None or form is array:
+                continue
+            back = self.form.take(form)
+            if not (same_bits if isinstance(array, numpy.ndarray) else same_text)(array, back):
+                raise Refused(
+                    f"input {name}: what the library has is not what it was given; run() must not write there"
+                )
+
+    def by_name(self, value, names):
+        """Results by the op's names. One value is the first output, a tuple all of them."""
+        if type(value) is dict:
+            if unknown := [str(name) for name in value if name not in names]:
+                raise Refused(f"run() gives {', '.join(unknown)}; the outputs are {', '.join(names)}")
+            return value
+        if type(value) in (tuple, list):
+            if len(value) != len(names):
+                raise Refused(f"run() gives {len(value)} results; the outputs are {', '.join(names)}")
+            return dict(zip(names, value, strict=True))
+        for form in self.forms:
+            columns = form.table(value) if type(value) in form.types else None
+            if columns and set(columns) <= set(names):
+                return columns
+        return {names[0]: value}
+
+    def take(self, value, name):
+        for form in self.forms:
+            if type(value) in form.types:
+                taken = form.take(value)
+                if isinstance(taken, numpy.ndarray) and (
+                    type(taken) is not numpy.ndarray or taken.dtype.kind not in "biuf"
+                ):
+                    raise Refused(f"output {name} is an array of {taken.dtype}; numbers are expected")
+                return taken
+        kind, known = type(value), " or ".join(dict.fromkeys((form_of(self.variant), "numpy")))
+        raise Refused(
+            f"output {name}: run() gives a {kind.__module__}.{kind.__qualname__}; an array of {known} is expected"
+        )
+
+    def results(self, value, rooms):
+        """NumPy's arrays of what a call gave, by the names of `rooms`."""
+        found, columns = {}, grouped(rooms)
+        for name, part in self.by_name(value, list(columns)).items():
+            taken, room = self.take(part, name), columns[name]
+            if not isinstance(room, dict):
+                found[name] = expect_numbers(taken, name)
+            else:
+                nullable = self.variant.get("bitmap") or any(
+                    array.size for key, array in self.inputs.items() if key.endswith(".validity")
+                )
+                found |= text_arrays(expect_text(taken, name), name, room["offsets"].dtype, nullable)
+        return found
+
+    def write(self, found, rooms):
+        """Results of known size to their places, with the incomplete ones before them."""
+        count, value = incomplete_outputs(self.variant, self.case, self.inputs)
+        for name, array in found.items():
+            out = rooms[name]
+            place = out[count:] if count and array.size == out.size - count else out
+            if array.size != place.size or not numpy.can_cast(array.dtype, out.dtype, "same_kind"):
+                raise Refused(f"output {name} is {words(array)}; {words(out)} is expected")
+            place[...] = array.reshape(place.shape)
+            out[:count] = value
+
+
+def words(array):
+    return f"{array.dtype}{list(array.shape)}"
+
+
+def expect_numbers(taken, name):
+    if not isinstance(taken, numpy.ndarray):
+        raise Refused(f"output {name} is a column of strings; numbers are expected")
+    return taken
+
+
+def expect_text(taken, name):
+    if isinstance(taken, numpy.ndarray):
+        raise Refused(f"output {name} is {words(taken)}; a column of strings is expected")
+    return taken
