@@ -6,37 +6,29 @@ import math
 import warnings
 
 import numpy
+from peer_protocol import Failure
 
 PARTS = ("offsets", "chars", "validity")  # of a column of strings: NAME.offsets, ...
 COMPARED_BYTES = 64 << 20  # at a time
-
-
-class Refused(Exception):
-    """What run() gave, or left of its inputs, is not what it may be."""
 
 
 def expect_type(value, *types):
     """What lies inside a library's object, too: an attribute can be set."""
     if type(value) not in types:
         kind = type(value)
-        raise Refused(f"run() gives a {kind.__module__}.{kind.__qualname__}, which is none of the library's own arrays")
+        raise Failure(
+            "check", f"run() gives a {kind.__module__}.{kind.__qualname__}, which is none of the library's own arrays"
+        )
     return value
-
-
-def is_text(arrow):
-    import pyarrow
-
-    return any(
-        test(arrow.type)
-        for test in (pyarrow.types.is_string, pyarrow.types.is_large_string, pyarrow.types.is_string_view)
-    )
 
 
 def from_arrow(arrow):
     """Numbers as NumPy's, NaN where they are null; strings as they are."""
-    return (
-        arrow if is_text(arrow) else arrow.to_numpy(**({} if hasattr(arrow, "chunks") else {"zero_copy_only": False}))
-    )
+    import pyarrow
+
+    if arrow.type in (pyarrow.string(), pyarrow.large_string(), pyarrow.string_view()):
+        return arrow
+    return arrow.to_numpy(**({} if type(arrow) is pyarrow.ChunkedArray else {"zero_copy_only": False}))
 
 
 class Numpy:
@@ -44,6 +36,9 @@ class Numpy:
     take(value): NumPy's array of a result, or a column of strings. table(value): the columns of a table by name; None: it is none."""
 
     types = (numpy.ndarray,)
+
+    def __init__(self, device=None):
+        del device  # of PyTorch's tensors
 
     def give(self, array, held):
         return array
@@ -70,7 +65,7 @@ class Torch(Numpy):
 
     def take(self, value):
         if value.layout is not self.torch.strided or value.device.type not in ("cpu", "cuda"):
-            raise Refused(f"run() gives a tensor that is {value.layout} on {value.device.type}")
+            raise Failure("check", f"run() gives a tensor that is {value.layout} on {value.device.type}")
         return self.numpy(self.cpu(self.detach(value)))
 
 
@@ -131,10 +126,10 @@ class Pandas(Numpy):
     def __init__(self, device):
         import pandas
 
-        self.pandas, self.types = pandas, (pandas.Series, pandas.DataFrame)
-        numbers = pandas.Series([0.0])
-        self.manager, self.block = type(numbers._mgr), type(numbers._mgr.blocks[0])
-        self.to_numpy = pandas.Series.to_numpy
+        numbers, text = pandas.Series([0.0])._mgr, pandas.array(["a"], dtype="str")
+        self.pandas, self.types, self.manager = pandas, (pandas.Series, pandas.DataFrame), type(numbers)
+        self.block, self.columns = type(numbers.blocks[0]), (type(text), pandas.arrays.ArrowExtensionArray)
+        self.matrix = pandas.DataFrame.to_numpy
 
     def give(self, array, held):
         if not isinstance(array, numpy.ndarray):
@@ -143,31 +138,24 @@ class Pandas(Numpy):
 
     def take(self, value):
         if type(value) is self.pandas.DataFrame:
-            return numpy.stack([self.take(value[name]) for name in value.columns], axis=1)
-        expect_type(value._mgr, self.manager)
-        (block,) = value._mgr.blocks
+            return self.matrix(value)
+        (block,) = expect_type(value._mgr, self.manager).blocks
         if type(block) is self.block:
             return expect_type(block.values, numpy.ndarray)
         import pyarrow
 
-        return from_arrow(expect_type(pyarrow.array(expect_type(block.values, *self.own_arrays())), *arrow_types()))
-
-    def own_arrays(self):
-        arrays = self.pandas.core.arrays
-        return [
-            getattr(arrays, name) for name in ("ArrowStringArray", "ArrowExtensionArray") if hasattr(arrays, name)
-        ] + [type(self.pandas.array(["a"], dtype="str"))]
+        return from_arrow(pyarrow.array(expect_type(block.values, *self.columns)))
 
 
 class Polars(Numpy):
     def __init__(self, device):
         import polars
 
-        self.polars, self.types = polars, (polars.Series, polars.DataFrame)
-        self.inner, self.to_arrow, self.to_numpy = (
-            type(polars.Series([0.0])._s),
+        self.polars, self.types, self.inner = polars, (polars.Series, polars.DataFrame), type(polars.Series([0.0])._s)
+        self.to_arrow, self.to_numpy, self.matrix = (
             polars.Series.to_arrow,
             polars.Series.to_numpy,
+            polars.DataFrame.to_numpy,
         )
 
     def give(self, array, held):
@@ -177,11 +165,9 @@ class Polars(Numpy):
 
     def take(self, value):
         if type(value) is self.polars.DataFrame:
-            return numpy.stack([self.take(column) for column in value.get_columns()], axis=1)
+            return self.matrix(value)
         expect_type(value._s, self.inner)
-        if value.dtype == self.polars.String:
-            return self.to_arrow(value)
-        return self.to_numpy(value)
+        return self.to_arrow(value) if value.dtype == self.polars.String else self.to_numpy(value)
 
     def table(self, value):
         return {c.name: c for c in value.get_columns()} if type(value) is self.polars.DataFrame else None
@@ -232,17 +218,7 @@ class Cudf(Numpy):
         return from_arrow(self.to_arrow(value))
 
 
-FORMS = {
-    "numpy": lambda device: Numpy(),
-    "torch": Torch,
-    "cupy": Cupy,
-    "numba": Numba,
-    "jax": Jax,
-    "pandas": Pandas,
-    "polars": Polars,
-    "pyarrow": Pyarrow,
-    "cudf": Cudf,
-}
+FORMS = {form.__name__.lower(): form for form in (Numpy, Torch, Cupy, Numba, Jax, Pandas, Polars, Pyarrow, Cudf)}
 
 
 def form_of(variant):
@@ -251,7 +227,7 @@ def form_of(variant):
     by_itself = clock if clock != "cpu" else framework if framework in FORMS and framework != "numba" else "numpy"
     form = variant.get("form", by_itself)
     if form not in FORMS:
-        raise Refused(f"form={form}: a peer's inputs are {', '.join(FORMS)}")
+        raise Failure("check", f"form={form}: a peer's inputs are {', '.join(FORMS)}")
     return form
 
 
@@ -385,7 +361,7 @@ class Exchange:
         """device: of PyTorch's tensors."""
         self.variant = variant
         self.form = FORMS[form_of(variant)](device or ("cuda" if variant.get("clock") == "torch" else "cpu"))
-        self.forms = [self.form, Numpy()]
+        self.forms = (self.form, Numpy())
         self.forget()
 
     def forget(self):
@@ -405,19 +381,19 @@ class Exchange:
                 continue
             back = self.form.take(form)
             if not (same_bits if isinstance(array, numpy.ndarray) else same_text)(array, back):
-                raise Refused(
-                    f"input {name}: what the library has is not what it was given; run() must not write there"
+                raise Failure(
+                    "check", f"input {name}: what the library has is not what it was given; run() must not write there"
                 )
 
     def by_name(self, value, names):
         """Results by the op's names. One value is the first output, a tuple all of them."""
         if type(value) is dict:
             if unknown := [str(name) for name in value if name not in names]:
-                raise Refused(f"run() gives {', '.join(unknown)}; the outputs are {', '.join(names)}")
+                raise Failure("check", f"run() gives {', '.join(unknown)}; the outputs are {', '.join(names)}")
             return value
         if type(value) in (tuple, list):
             if len(value) != len(names):
-                raise Refused(f"run() gives {len(value)} results; the outputs are {', '.join(names)}")
+                raise Failure("check", f"run() gives {len(value)} results; the outputs are {', '.join(names)}")
             return dict(zip(names, value, strict=True))
         for form in self.forms:
             columns = form.table(value) if type(value) in form.types else None
@@ -432,11 +408,12 @@ class Exchange:
                 if isinstance(taken, numpy.ndarray) and (
                     type(taken) is not numpy.ndarray or taken.dtype.kind not in "biuf"
                 ):
-                    raise Refused(f"output {name} is an array of {taken.dtype}; numbers are expected")
+                    raise Failure("check", f"output {name} is an array of {taken.dtype}; numbers are expected")
                 return taken
         kind, known = type(value), " or ".join(dict.fromkeys((form_of(self.variant), "numpy")))
-        raise Refused(
-            f"output {name}: run() gives a {kind.__module__}.{kind.__qualname__}; an array of {known} is expected"
+        raise Failure(
+            "check",
+            f"output {name}: run() gives a {kind.__module__}.{kind.__qualname__}; an array of {known} is expected",
         )
 
     def results(self, value, rooms):
@@ -444,13 +421,14 @@ class Exchange:
         found, columns = {}, grouped(rooms)
         for name, part in self.by_name(value, list(columns)).items():
             taken, room = self.take(part, name), columns[name]
-            if not isinstance(room, dict):
-                found[name] = expect_numbers(taken, name)
-            else:
-                nullable = self.variant.get("bitmap") or any(
-                    array.size for key, array in self.inputs.items() if key.endswith(".validity")
-                )
-                found |= text_arrays(expect_text(taken, name), name, room["offsets"].dtype, nullable)
+            if isinstance(taken, numpy.ndarray) == isinstance(room, dict):
+                raise Failure("check", f"output {name}: run() gives {'strings' if name in rooms else 'numbers'}")
+            if name in rooms:
+                found[name] = taken
+                continue
+            nullable = any(array.size for key, array in self.inputs.items() if key.endswith(".validity"))
+            nullable = nullable or self.variant.get("bitmap", False)
+            found |= text_arrays(taken, name, room["offsets"].dtype, nullable)
         return found
 
     def write(self, found, rooms):
@@ -460,22 +438,10 @@ class Exchange:
             out = rooms[name]
             place = out[count:] if count and array.size == out.size - count else out
             if array.size != place.size or not numpy.can_cast(array.dtype, out.dtype, "same_kind"):
-                raise Refused(f"output {name} is {words(array)}; {words(out)} is expected")
+                raise Failure("check", f"output {name} is {words(array)}; {words(out)} is expected")
             place[...] = array.reshape(place.shape)
             out[:count] = value
 
 
 def words(array):
     return f"{array.dtype}{list(array.shape)}"
-
-
-def expect_numbers(taken, name):
-    if not isinstance(taken, numpy.ndarray):
-        raise Refused(f"output {name} is a column of strings; numbers are expected")
-    return taken
-
-
-def expect_text(taken, name):
-    if isinstance(taken, numpy.ndarray):
-        raise Refused(f"output {name} is {words(taken)}; a column of strings is expected")
-    return taken

@@ -25,6 +25,7 @@ import peer_protocol as wire
 import peer_rotation
 import peer_timing
 from peer_libraries import LIBRARIES
+from peer_protocol import Failure
 
 # Modules and the clock are bound before the peer is imported: one that patches time.perf_counter() changes no sample.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -36,12 +37,6 @@ FOR_THE_MOMENT = tuple(map(os.strerror, (errno.EMFILE, errno.ENFILE, errno.ENOME
 
 
 # ---- What is replied when something fails: docs/PROTOCOL.md, `skip` and `error`.
-
-
-class Failure(Exception):
-    def __init__(self, kind, message):
-        super().__init__(message)
-        self.kind = kind
 
 
 def missing(framework, error):
@@ -61,8 +56,6 @@ def kind_of(error):
     words = f"{type(error).__name__} {error}".lower()
     if isinstance(error, Failure):
         return error.kind
-    if is_refused(error):
-        return "check"
     if isinstance(error, MemoryError) or "outofmemory" in words or "out of memory" in words:
         return "memory"
     if isinstance(error, OSError):
@@ -70,13 +63,8 @@ def kind_of(error):
     return "device" if "cuda" in words else "internal"
 
 
-def is_refused(error):
-    forms = sys.modules.get("peer_forms")
-    return forms is not None and isinstance(error, forms.Refused)
-
-
 def words_of(error):
-    return str(error) if isinstance(error, Failure) or is_refused(error) else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
 
 
 # ---- The threads that a call of a CPU library used, as worker/threads.c counts them for variants in C.

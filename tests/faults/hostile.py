@@ -187,7 +187,7 @@ def library_faults():
         Fault("run", "write_input", r"^(error|fail): ."),
         Fault("again", "be_aborted", SAYS["be_aborted"], slow=True),
         Fault("again", "hang", TIMED_OUT, slow=True),
-        Fault("run", "wrong_shape", r"^error: output y is float64"),
+        Fault("run", "wrong_shape", r"^fail: output y is float64"),
         Fault("run", "reply_forged", r"^(fail|error): ."),
         Fault("absent", "", r"^skip: .*a_module_that_nobody_has"),
         Fault("quits", "", r"^error: .*exit code 0"),

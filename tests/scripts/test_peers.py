@@ -599,7 +599,7 @@ def test_what_the_library_has_is_what_it_was_given():
         exchange.give({"x": x})
         exchange.expect_inverse()
         exchange.given["x"] = wrong(exchange.given["x"])
-        with pytest.raises(peer_forms.Refused, match="input x: what the library has is not what it was given"):
+        with pytest.raises(peer_worker.Failure, match="input x: what the library has is not what it was given"):
             exchange.expect_inverse()
 
 

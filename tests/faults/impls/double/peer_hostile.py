@@ -15,7 +15,7 @@ import numpy
 VARIANT = {
     "summary": "hostile on purpose",
     "origin": "tests",
-    "framework": "tests",
+    "framework": "numpy",
     "tunables": [
         {
             "name": "at",
