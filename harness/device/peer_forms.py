@@ -78,7 +78,8 @@ class Cupy(Numpy):
     def give(self, array, held):
         if held is None:
             return self.asarray(array)
-        self.set(held, array)
+        if array.size:
+            self.set(held, array)
         return held
 
     def take(self, value):

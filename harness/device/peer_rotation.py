@@ -143,18 +143,7 @@ class Rotation:
         mode = self.mode or place.mode.decode()
         if self.is_checked(mode, place):
             self.shown = self.loaded
-            arrays = {name: self.place(self.loaded)[name] for name in self.changeable}
-            for array in arrays.values():
-                array.fill(
-                    float("nan")
-                )  # a result that is computed only when it is looked at has nothing to be computed from
-            if arrays:
-                self.use(self.loaded)  # so has what the library holds
             self.show(mode, place.index, self.loaded, kept)
-            for name, array in arrays.items():
-                array[...] = self.sets[self.loaded][name]
-            if arrays:
-                self.use(self.loaded)
 
     def fix(self, mode):
         """Loads the set that is to be compared in this mode; it stays."""

@@ -202,8 +202,7 @@ class Worker:
         self.poison = command.get(wire.KEY_POISON, POISON)
         number = command.get(wire.KEY_SET, 0)
         self.give(number, self.sets[number])
-        for out in self.outputs.values():
-            poisoned(out, self.poison)
+        self.poison_outputs()
         self.wait(None)
         counts_threads = self.clock == "cpu"
         before = look_at_threads() if counts_threads else None
@@ -212,6 +211,7 @@ class Worker:
         self.wait(outputs)
         seconds = perf_counter() - begin
         threads = threads_used(before) if counts_threads else None
+        shared = self.shared(outputs)
         if number not in self.proven:
             self.exchange.expect_inverse()
             self.proven.add(number)
@@ -219,8 +219,12 @@ class Worker:
             wire.KEY_OK: True,
             wire.KEY_SECONDS: seconds,
             **({wire.KEY_THREADS: threads} if threads else {}),
-            **self.shared(outputs),
+            **shared,
         }
+
+    def poison_outputs(self):
+        for out in self.outputs.values():
+            poisoned(out, self.poison)
 
     def give(self, number, arrays):
         """The inputs of a set as the library has them."""
@@ -236,9 +240,8 @@ class Worker:
         return {wire.KEY_COUNTS: [put(given.get(name), out, name) for name, out in self.outputs.items()]}
 
     def show(self, mode, sample, number, outputs):
-        """The parent compares the outputs of a timed sample; it ends this process if they are wrong."""
-        for out in self.outputs.values():
-            poisoned(out, self.poison)
+        """The parent compares the outputs of a timed sample; it ends this process if they are wrong. They are read at once: what a thread still
+        computes is missing."""
         command = self.converse(
             {
                 wire.KEY_OK: True,
@@ -248,6 +251,7 @@ class Worker:
         )
         if command.get(wire.KEY_DO) != wire.DO_CONTINUE:
             raise Failure("internal", 'a check is answered by the command "continue"')
+        self.poison_outputs()
 
     def wait(self, outputs):
         """Until the GPU is idle; JAX waits for given results. A CPU library is done when its call returns."""
@@ -266,6 +270,7 @@ class Worker:
             lambda: self.wait(self.call()),
             self.show,
         )
+        self.poison_outputs()
         timing = peer_timing.time_modes(engine, self.clock, self.call, command, self.fetched, rotation)
         self.exchange.expect_inverse()
         return {wire.KEY_OK: True, wire.KEY_TIMING: timing}
