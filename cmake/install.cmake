@@ -61,5 +61,5 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # What a project is built with.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "g++, cmake (>= 3.24), ninja-build, python3, libjansson-dev, libyaml-dev, libbenchmark-dev, binutils")
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "clang, git, gnuplot-nox, python3-venv")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "bubblewrap, clang, git, gnuplot-nox, python3-venv")
 include(CPack)

@@ -20,7 +20,7 @@ has_sanitizers() { # the runtime that -fsanitize=address links, of the very clan
 }
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 
-# Fills `missing` (nothing works without) and `wanted` (emulator, figures; for the tests: layout and an export's reader).
+# Fills `missing` (nothing works without) and `wanted` (emulator, figures, sandbox; for the tests: layout and an export's reader).
 missing=() wanted=() without_emulator=''
 look_for_packages() {
     missing=() wanted=() without_emulator=''
@@ -34,7 +34,7 @@ look_for_packages() {
     done
     if ! command -v clang >/dev/null; then wanted+=(clang) without_emulator=1; fi
     if ! has_sanitizers; then wanted+=("$(sanitizer_package)") without_emulator=1; fi
-    for pair in gnuplot:gnuplot-nox git:git; do
+    for pair in gnuplot:gnuplot-nox git:git bwrap:bubblewrap; do
         command -v "${pair%%:*}" >/dev/null || wanted+=("${pair#*:}")
     done
     if [ "$purpose" != tests ]; then return; fi

@@ -7,6 +7,7 @@
 #include "device/child.h"
 #include "device/confine.h"
 #include "device/device.h"
+#include "device/sandbox.h"
 #include "plan/registry.h"
 #include "protocol.h"
 #include "record/environment.h"
@@ -168,6 +169,8 @@ int command_doctor(int argc, char **argv) {
     line("workers", confine_available(), "%s",
          confine_available() ? "confined (Landlock): they write to a folder of their own and to devices alone"
                              : "not confined: this kernel has no Landlock (Linux 5.13). References are not kept on disk");
+    const bool sandbox = sandbox_check() == STATUS_OK;
+    line("sandbox", sandbox, "%s", sandbox ? "bubblewrap: --sandbox, and `try`" : status_message());
     doctor_emulator();
     doctor_peers(has_gpu);
     json_decref(environment);

@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "device/child.h"
 #include "device/device.h"
+#include "device/sandbox.h"
 #include "pipeline/evaluate.h"
 #include "plan/case.h"
 #include "plan/registry.h"
@@ -25,7 +26,7 @@ typedef struct Exec {
     Pairs in, out, set;
     Columns columns;
     const char *dtype; /* --set dtype=..., or NULL */
-    bool check, emulate;
+    bool check, emulate, sandbox;
     int declared_bounds; /* 0: strict */
     RunOptions options;
     const Op *op;
@@ -398,6 +399,7 @@ int command_exec(int argc, char **argv) {
         {"bounds", "strict|declared", CLI_CHOICE, &e.declared_bounds,
          "declared: --check also accepts the looser bound that the variant declares, if it does (default strict)"},
         {"emulate", NULL, CLI_FLAG, &e.emulate, "run a CUDA variant on the CPU, in the emulator"},
+        {"sandbox", NULL, CLI_FLAG, &e.sandbox, "the worker in a sandbox (bubblewrap), as `rungs try` has it"},
         {"device", "N", CLI_COUNT, &e.options.device, "CUDA device"},
         {"timeout", "TIME", CLI_DURATION, &e.options.timeout_seconds, "(default 10m)"},
         {0},
@@ -411,6 +413,7 @@ int command_exec(int argc, char **argv) {
     if (code == 0) {
         Status status = threads_check();
         if (e.emulate) modules_emulate(MODULE_ASAN);
+        if (status == STATUS_OK && e.sandbox) status = sandbox_use();
         if (status == STATUS_OK) status = prepare(&e, words[0]);
         if (status == STATUS_OK) status = execute(&e);
         if (status == STATUS_UNSUPPORTED) {

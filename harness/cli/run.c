@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "device/sandbox.h"
 #include "pipeline/session.h"
 #include "plan/case.h"
 #include "plan/registry.h"
@@ -29,7 +30,7 @@ typedef struct RunArguments {
     RunOptions options;
     const char *variants, *shard;
     int shard_index, shard_count, emulator; /* emulator: 0 address, 1 race; -1: not given */
-    bool quick, full, emulate, fresh, skip_unknown, dry, as_json;
+    bool quick, full, emulate, fresh, skip_unknown, dry, as_json, sandbox;
 } RunArguments;
 
 static void default_out(char *path, size_t size, const char *stem) {
@@ -154,6 +155,7 @@ int command_run(int argc, char **argv) {
         {"emulator", "address|race", CLI_CHOICE, &a.emulator, "which emulator: memory errors (default) or data races"},
         {"dry-run", NULL, CLI_FLAG, &a.dry, "list cases, variants, bytes and about how long they take; run nothing"},
         {"json", NULL, CLI_FLAG, &a.as_json, "with --dry-run: an array of objects"},
+        {"sandbox", NULL, CLI_FLAG, &a.sandbox, "each worker in a sandbox (bubblewrap), as `rungs try` does"},
         {"shard", "I/N", CLI_TEXT, &a.shard, "part I of N of the rows (1 <= I <= N); `rungs merge` joins the parts"},
         {0},
     };
@@ -165,6 +167,7 @@ int command_run(int argc, char **argv) {
     if (code == 0) code = check_together(&a);
     if (code != 0) return code;
     if (a.dry) return run_dry(&a, words, count);
+    if (a.sandbox && sandbox_use() != STATUS_OK) return cli_fail(STATUS_UNSUPPORTED);
     return run(&a, words, count, &progress, argc, argv);
 }
 
@@ -195,6 +198,7 @@ int command_try(int argc, char **argv) {
     RunArguments a = {.options = run_options_default(), .shard_index = 1, .shard_count = 1, .emulator = -1};
     Progress progress = progress_make();
     const char *op_name = NULL, *ladder = NULL;
+    bool no_sandbox = false;
     const CliOption OPTIONS[] = {
         {"op", "NAME", CLI_TEXT, &op_name, "the op that the file computes: `rungs list ops`"},
         {"variants", "GLOBS", CLI_TEXT, &ladder, "which of the op's variants run beside it (default: all)"},
@@ -205,6 +209,7 @@ int command_try(int argc, char **argv) {
         {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)"},
         {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify only; do not time"},
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU"},
+        {"no-sandbox", NULL, CLI_FLAG, &no_sandbox, "run it with all your rights, not in a sandbox (bubblewrap); rows say so"},
         {0},
     };
     enum { CASES_MAX = 64 };
@@ -219,7 +224,8 @@ int command_try(int argc, char **argv) {
     if (code == 0 && !op_name) code = cli_usage("try", "--op NAME is missing: the op that %s computes", words[0]);
     apply_pace(&a);
     if (code != 0) return code;
-    Status status = try_file(words[0], op_name, &op, &entry);
+    Status status = no_sandbox ? STATUS_OK : status_prefix(sandbox_use(), "not run (--no-sandbox runs it with all your rights): ");
+    if (status == STATUS_OK) status = try_file(words[0], op_name, &op, &entry);
     if (status == STATUS_CHECK) { /* the file's fault, and nothing to run */
         fprintf(stderr, "rungs try: %s\n", status_message());
         return EXIT_CHECK;

@@ -5,6 +5,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "device/descendants.h"
+#include "device/sandbox.h"
 #include "device/shared.h"
 #include "device/spawn.h"
 #include "protocol.h"
@@ -19,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { POLL_MS = 50, CLOSE_GRACE_MS = 3000, ORPHANS_GRACE_MS = 300 };
+enum { POLL_MS = 50, CLOSE_GRACE_MS = 3000, ORPHANS_GRACE_MS = 300, SIGNALLED = 128 /* added by bwrap */ };
 enum { QUOTE_MAX = 1501, QUOTE_TAIL = QUOTE_MAX - 1, QUOTE_SEARCHED = 1 << 18 };
 static const size_t REPLY_MAX = (size_t)64 << 20;
 static const off_t LOG_MAX = (off_t)1 << 30; /* what a worker prints is on disk, until it ends */
@@ -75,6 +76,12 @@ static bool ended(const Child *child, int patience_ms, int step_ms) {
     }
 }
 
+/* Ends the processes that it left. A sandbox takes its own along: what is there for a moment was not left. */
+static void end_orphans(Child *child, int patience_ms) {
+    const int killed = descendants_end(patience_ms);
+    if (!sandbox_used()) child->orphans += killed;
+}
+
 /* Kills its process group, itself, and orphans in other sessions. Returns its wait status. */
 static int kill_group(Child *child) {
     int how = 0;
@@ -82,9 +89,10 @@ static int kill_group(Child *child) {
     kill(-child->process.pid, SIGKILL);
     kill(child->process.pid, SIGKILL); /* it may not have come to setpgid yet */
     while (waitpid(child->process.pid, &how, 0) < 0 && errno == EINTR) continue;
-    child->orphans += descendants_end(0);
+    end_orphans(child, 0);
     temporary_folder_remove(&child->process.own);
     child->process.pid = 0;
+    if (sandbox_used() && WIFEXITED(how) && WEXITSTATUS(how) > SIGNALLED) how = WEXITSTATUS(how) - SIGNALLED;
     return how;
 }
 
@@ -243,7 +251,7 @@ void child_allow(Child *child, size_t more_bytes) {
 }
 
 bool child_alone(const Child *child) {
-    return !descendants_exist(child->process.pid);
+    return !descendants_exist(child->process.pid, sandbox_used() ? SANDBOX_PROCESSES : 1);
 }
 
 bool child_pause(Child *child) {
@@ -258,7 +266,7 @@ static Status wait_for_end(Child *child, double deadline, double timeout) {
     char what[160];
     bool by_itself = false;
     while (!by_itself && clock_seconds() < deadline && !interrupt_pending()) by_itself = ended(child, POLL_MS, 1);
-    if (by_itself) child->orphans += descendants_end(ORPHANS_GRACE_MS);
+    if (by_itself) end_orphans(child, ORPHANS_GRACE_MS);
     const int how = kill_group(child);
     TRY(interrupt_check());
     describe_end(how, what, sizeof what);

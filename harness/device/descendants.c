@@ -140,10 +140,10 @@ size_t descendants_bytes(pid_t pid, size_t limit) {
     return proportional;
 }
 
-bool descendants_exist(pid_t pid) {
+bool descendants_exist(pid_t pid, int own) {
     Pids tree = {0};
     find_tree(pid, &tree);
-    return tree.count > 1;
+    return tree.count > own;
 }
 
 /* Kills these and waits, not for ever: a process can be stuck in a driver. */

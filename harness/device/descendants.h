@@ -20,8 +20,8 @@ void descendants_know(pid_t pid);
 /* Bytes of anonymous and shared memory of a process, its descendants and the orphans, each page once, if they exceed `limit`;
  * otherwise anything up to `limit`. Not covered: page cache, files in memory that nobody maps, what is swapped out. */
 size_t descendants_bytes(pid_t pid, size_t limit);
-/* Has the process started others that are still there, or left orphans? */
-bool descendants_exist(pid_t pid);
+/* Has the process, which is `own` processes itself, started others that are still there, or left orphans? */
+bool descendants_exist(pid_t pid, int own);
 /* Orphans have `patience_ms` to end by themselves. Then they are killed, all are reaped, and their number is returned. */
 int descendants_end(int patience_ms);
 

@@ -2,6 +2,7 @@
 
 #include "device/confine.h"
 #include "device/descendants.h"
+#include "device/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +61,7 @@ static void become_worker(char *const *argv, char *const *environment, const cha
         close(oom);
     }
     close_at_exec();
-    if (!confine_self(folder)) {
+    if (!sandbox_used() && !confine_self(folder)) {
         dprintf(2, "a worker cannot be confined to %s (Landlock): %s\n", folder, strerror(errno));
         _exit(127);
     }
@@ -149,11 +150,14 @@ Status spawn(const char *const *argv, Spawned *out) {
     const Ends ends = {.commands = down[1], .replies = up[1], .arrays = pair[1], .log = log};
     Words words;
     write_words(argv, &ends, &words);
+    const char *sandboxed[SANDBOX_WORDS_MAX];
+    if (status == STATUS_OK && sandbox_used()) status = sandbox_wrap(out->own.path, (const char *const *)words.argv, sandboxed);
+    char *const *line = sandbox_used() ? (char *const *)(uintptr_t)sandboxed : words.argv;
     char **environment = status == STATUS_OK ? worker_environment(out->own.path) : NULL;
     descendants_expect();
     const pid_t pid = environment ? fork() : -1;
     const int why = errno;
-    if (pid == 0) become_worker(words.argv, environment, out->own.path, &ends);
+    if (pid == 0) become_worker(line, environment, out->own.path, &ends);
     free(environment);
     close_all((const int[]){down[1], up[1], pair[1]}, 3);
     if (pid < 0) {

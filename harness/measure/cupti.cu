@@ -69,8 +69,9 @@ struct Advice {
 };
 
 static const Advice ADVICE[] = {
-    {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, "; hardware counters need root, CAP_SYS_ADMIN, or a driver that was "
-                                          "loaded with NVreg_RestrictProfilingToAdminUsers=0"},
+    {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES,
+     "; hardware counters need root or CAP_SYS_ADMIN, which a sandbox takes, or a driver that was "
+     "loaded with NVreg_RestrictProfilingToAdminUsers=0"},
     {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, "; the hypervisor forbids hardware counters"},
     {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "; not on a virtual GPU"},
     {CUPTI_ERROR_HARDWARE_BUSY, "; is another profiler at work?"},

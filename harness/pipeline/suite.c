@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/process.h"
 #include "device/confine.h"
+#include "device/sandbox.h"
 #include "pipeline/evaluate.h"
 #include "plan/case.h"
 
@@ -102,6 +103,7 @@ static Status write_row(Batch *batch, Session *row, bool shared) {
     TRY(interrupt_check());
     if (row->opened) row->row->worker = shared ? WORKER_SHARED : WORKER_FRESH;
     row->row->confined = confine_available();
+    row->row->sandboxed = sandbox_used();
     row->row->seconds_spent = row->seconds + clock_seconds() - begin;
     TRY(resume_took(&run->done, row->row));
     json_t *line = row_json(row->row);

@@ -163,8 +163,9 @@ typedef struct Row {
     Counts counts;
     char *counts_reason, *limit_reason;
     RowWorker worker;
-    bool confined; /* the worker could write nothing that decides a row (device/confine.h) */
-    int threads;   /* 0: unknown */
+    bool confined;  /* the worker could write nothing that decides a row (device/confine.h) */
+    bool sandboxed; /* device/sandbox.h */
+    int threads;    /* 0: unknown */
     double seconds_spent;
 } Row;
 

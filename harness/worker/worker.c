@@ -3,11 +3,16 @@
 
 #include "base/memory.h"
 #include "device/confine.h"
+#include "device/sandbox.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { CANNOT = 127 };
 
 static const WorkerMeasure *measure; /* NULL: this program takes no times */
 
@@ -235,12 +240,22 @@ static void tell_failure(Status status, json_t *reply) {
     json_object_set_new(reply, KEY_KIND, json_string(status_word(status)));
 }
 
+/* In a sandbox: the last step into a worker. */
+static int confine_and_become(const char *folder, char *const *argv) {
+    if (confine_self(folder)) execv(argv[0], argv);
+    fprintf(stderr, "%s: cannot be started confined to %s: %s\n", argv[0], folder, strerror(errno));
+    return CANNOT;
+}
+
 int worker_main(int argc, char **argv, const WorkerMeasure *with) {
     static Worker worker;
     measure = with;
     json_set_alloc_funcs(memory_allocate, memory_free);
-    if (argc == 6 && strcmp(argv[1], "--describe") == 0 && confine_self(NULL)) /* the others were confined when they began */
-        return module_describe(argv[2], argv[3], option_fd(argc, argv, "--replies"));
+    if (argc > 3 && strcmp(argv[1], "--confine") == 0) return confine_and_become(argv[2], argv + 3);
+    if (argc == 6 && strcmp(argv[1], "--describe") == 0) /* the others were confined when they began */
+        return !sandbox_enter(argv[2], argv) || !confine_self(NULL)
+                   ? CANNOT
+                   : module_describe(argv[2], argv[3], option_fd(argc, argv, "--replies"));
     worker.commands = fdopen(option_fd(argc, argv, "--commands"), "r");
     worker.replies = fdopen(option_fd(argc, argv, "--replies"), "w");
     worker.arrays = option_fd(argc, argv, "--arrays");

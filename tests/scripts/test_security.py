@@ -6,6 +6,10 @@ import re
 import pytest
 from checkout import SOURCE
 
+SANDBOX = [
+    ("tests/scripts/test_sandbox.py", "def test_nothing_is_reached_in_a_sandbox"),
+    ("tests/scripts/test_sandbox.py", "def test_the_attacks_reach_it_without"),
+]
 # the beginning of a promise -> (file, words in it) of what holds it
 HELD = {
     "A worker is a process of its own so that a crash, a hang or a leak costs one row": [
@@ -26,6 +30,12 @@ HELD = {
     "The first start installs packages": [
         ("tests/scripts/test_start.py", "test_a_missing_package_is_named_and_how_to_get_it")
     ],
+    "connect to something": SANDBOX,
+    "read what others have in /tmp": SANDBOX,
+    "write to /usr": SANDBOX,
+    "see other processes": SANDBOX,
+    "signal or trace them": SANDBOX,
+    "use the privileges of root": SANDBOX,
     "change its inputs unseen": [
         ("tests/scripts/test_mutants.py", '"cpu_clobbers_input"'),
         ("tests/mutants/double/cpu_cheat_zeroes_inputs.c", "inputs"),
@@ -56,7 +66,7 @@ HELD = {
         ("tests/scripts/test_verification.py", "def test_a_cheat_gets_the_verdict")
     ],
 }
-NO_PROMISE = r"\*\*Run only|It is no sandbox|All of it has|Code from others|A checkout is code|Read a foreign|`rungs` runs native|The parent process, the build|A variant is not"
+NO_PROMISE = r"\*\*Run only|By itself it is no sandbox|All of it has|Code from others|A checkout is code|Read a foreign|`rungs` runs native|The parent process, the build|A variant is not"
 
 
 def promises(text):
