@@ -41,7 +41,7 @@ static const Verb VERBS[] = {
     {"report", command_report, "draw figures and write REPORT.md, and a page to filter and sort, from rows"},
     {"plot", command_plot, "draw time against a size or window, in the terminal or as SVG"},
     {"export", command_export,
-     "convert rows to CSV, Parquet, JUnit XML, the JSON of Google Benchmark or github-action-benchmark"},
+     "convert rows to CSV, JUnit XML, the JSON of Google Benchmark or github-action-benchmark"},
     {"compare", command_compare, "compare rows of two builds; exit code 1 if one got slower or wrong"},
     {"ab", command_ab, "run two builds interleaved, process by process, and compare them"},
     {"calibrate", command_calibrate, "measure this machine's noise floor with this build"},

@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 from analysis.arguments import Parser, one_of
-from analysis.export import as_csv, as_github, as_google_benchmark, as_junit, as_parquet
+from analysis.export import as_csv, as_github, as_google_benchmark, as_junit
 from analysis.export.entries import Source
 from analysis.foreign import terminal
 from analysis.output import ends, run, write_whole
@@ -14,7 +14,6 @@ FORMATS = {
     "csv": as_csv,
     "junit": as_junit,
     "github-action-benchmark": as_github,
-    "parquet": as_parquet,
 }
 
 
@@ -29,8 +28,6 @@ def main(words=None):
     text, count = FORMATS[args.format].write(source)
     if count == 0:
         return told("no row was timed, and this format holds only times", 3)
-    if not args.out and isinstance(text, bytes):
-        return told(f"{args.format} is no text: name a file with --out", 2)
     if not args.out:
         sys.stdout.buffer.write(text.encode())
         return 0

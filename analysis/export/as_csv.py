@@ -7,15 +7,11 @@ import statistics
 from analysis import foreign
 from analysis import rows as r
 
-# name -> type, in their order; "text" where none is named
-COLUMNS = {
-    word.partition(":")[0]: word.partition(":")[2] or "text"
-    for word in """
-    date commit dirty:bool device driver power_cap_watts:real run scenario op dtype input seed:whole case variant spec backend bound verdict
-    not_judgeable reason worst_ratio:real bytes:real flops:real elements:real mode count:whole median:real low:real high:real min:real q1:real
-    q3:real max:real clock calls_per_sample:whole sm_mhz:real bytes_per_second:real elements_per_second:real limit_seconds:real
-    limit_bytes_read:real limit_bytes_written:real limit_kernel limit_share:real why_not_timed""".split()
-}
+COLUMNS = """
+    date commit dirty device driver power_cap_watts run scenario op dtype input seed case variant spec backend bound
+    verdict not_judgeable reason worst_ratio bytes flops elements mode count median low high min q1 q3 max clock
+    calls_per_sample sm_mhz bytes_per_second elements_per_second limit_seconds limit_bytes_read limit_bytes_written
+    limit_kernel limit_share why_not_timed""".split()
 
 
 def write(source):

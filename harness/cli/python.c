@@ -91,7 +91,7 @@ int command_export(int argc, char **argv) {
     char **words;
     int count = 0;
     int code = cli_parse("export",
-                         "google-benchmark|csv|parquet|junit|github-action-benchmark "
+                         "google-benchmark|csv|junit|github-action-benchmark "
                          "RESULTS.jsonl... [options]",
                          OPTIONS, argc, argv, &words, &count);
     if (code == 0 && count < 2) code = cli_usage("export", "expected a format and files of rows");

@@ -257,21 +257,6 @@ def test_trackers_take_processes(folder):
     assert (bench["range"], bench["extra"].splitlines()[0]) == ("± 90000", "median of 10 processes")
 
 
-def test_parquet(folder):
-    """pandas reads what it reads from the CSV, and the samples."""
-    frame, csv = (
-        pandas.read_parquet(exported(folder, "parquet", GOLDEN)),
-        pandas.read_csv(exported(folder, "csv", GOLDEN), float_precision="round_trip"),
-    )
-    assert list(csv.columns) == list(frame.columns[: len(csv.columns)])
-    for name in ("median", "limit_share", "param.n", "count"):
-        assert ((frame[name] == csv[name]) | frame[name].isna() & csv[name].isna()).all(), name
-    timed = frame[frame["mode"].notna()]
-    assert (timed["samples"].map(len) == timed["count"]).all()
-    assert frame["median"].dtype.kind == "f"
-    assert "name a file" in call("export", "parquet", GOLDEN).stderr
-
-
 def test_stdout_is_the_export_alone(folder):
     done = call("export", "csv", GOLDEN)
     assert (done.returncode, done.stderr) == (0, "")
@@ -289,7 +274,7 @@ def test_nothing_and_nonsense(folder):
     )
     for form in ("google-benchmark", "github-action-benchmark"):
         assert "no row was timed" in exported(folder, form, untimed, code=3)
-    for form in ("csv", "parquet", "junit"):
+    for form in ("csv", "junit"):
         exported(folder, form, untimed)
     other = Machine(1).file(folder / "other.jsonl", 1, [{}], name="NVIDIA Other")
     assert "several machines" in exported(folder, "github-action-benchmark", GOLDEN, other, code=2)
@@ -305,7 +290,7 @@ def test_nothing_and_nonsense(folder):
         r"^rungs export: unknown format 'xlsx' \(known: google-benchmark, csv, .*\) \(see rungs export --help\)\n$",
         told,
     )
-    assert "did you mean 'parquet'?" in exported(folder, "parket", GOLDEN, code=2)
+    assert "did you mean 'junit'?" in exported(folder, "junti", GOLDEN, code=2)
     done = call("export", "csv", GOLDEN, "--out", folder / "none/out.csv")
     assert done.returncode == 2, done.stdout + done.stderr
     assert "none" in done.stderr

@@ -149,7 +149,6 @@ def test_hostile_rows_through_every_verb(folder):
                 out / f"export-{form}.{dict(csv='csv', junit='xml').get(form, 'txt')}",
             )
             for form in FORMATS
-            if form != "parquet"
         ),
         *(("export", form, rows) for form in ("csv", "junit")),
         ("plot", "rolling_window_f64", rows),
