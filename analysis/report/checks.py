@@ -120,21 +120,6 @@ def skipped(results):
     )
 
 
-def emulated(results):
-    groups = r.grouped(filter(r.is_emulated, results.rows), lambda row: row["spec"])
-    if not groups:
-        return "Nothing was emulated."
-    lines, name = [], naming(results)
-    for spec, rows in sorted(groups.items()):
-        verdicts = collections.Counter(row["verdict"] for row in rows)
-        wrong = verdicts["fail"] + verdicts["error"]
-        right = "correct on some cases, not timed" if wrong else "verified (emulated), not timed"
-        outcome = right if verdicts["pass"] else "not verified"
-        lines.append((name(spec), *(verdicts[v] for v in ("pass", "fail", "error", "skip")), outcome))
-    how = "CUDA kernels compiled for the CPU and run in an emulator, in randomised order. This verifies their logic, not their speed."
-    return how + "\n\n" + table(["variant", ">passed", ">failed", ">errors", ">skipped", ""], lines)
-
-
 def startup(results):
     def is_told(row):
         return r.timing(row, "first") or row.get("prepare_seconds") is not None or r.median(row, "enqueue")

@@ -203,8 +203,6 @@ def op_page(results, op, pictures, links, why_none):
         checks.failed(some),
         "## Skipped",
         checks.skipped(some),
-        "## Emulated",
-        checks.emulated(some),
         "## First call and preparation",
         checks.startup(some),
         "## Machine",

@@ -118,7 +118,7 @@ def test_what_was_not_timed_is_said():
             assert table_line(section(page, "Failed verification"), row["verdict"], row["spec"].split("/")[1])
         if row["verdict"] == "skip":
             assert row["reason"] in section(page, "Skipped")
-    assert "verified (emulated), not timed" in section(page, "Emulated")
+    assert "emulated on the CPU" in section(page, "Accuracy")
     failed = table_line(section(page, "Accuracy"), "cuda_thread_tile ")
     assert failed.count("**fail**") == 2, failed
     untested = section(text, "What could not be tested")
@@ -148,9 +148,8 @@ def test_without_a_gpu():
     text, _ = report(written([line for line in GOLDEN if line["run"].endswith("2")]))
     assert "No GPU was used: nothing here is a time of a CUDA kernel" in text.split("## ")[0]
     assert "Nothing was timed" in text and "No published claim was judged" in text
-    assert "not timed" in section(op_page(), "Emulated") and "Nothing was timed." in section(
-        op_page(), "Ladder and sweeps"
-    )
+    assert "emulated on the CPU" in section(op_page(), "Accuracy")
+    assert "Nothing was timed." in section(op_page(), "Ladder and sweeps")
     assert "nvidia-smi cannot be run" in section(text, "Machine")
 
 
