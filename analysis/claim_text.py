@@ -6,7 +6,7 @@ import re
 
 from analysis.format import count, seconds, significant
 
-# outcome -> how it is printed, in the order in which they are told
+# outcome -> how it is printed, in the order in which they are printed
 OUTCOMES = {
     "holds": "holds",
     "direction": "same direction, another size",
@@ -39,8 +39,8 @@ def is_finding(claim):
 
 def published_programs(claims):
     """Variants that stand for the sources' own programs: the originals and reimplementations of statements, and what their speed-ups are over; never a library or a variant of ours."""
-    told = [c for c in claims if c.get("program") in PUBLISHED_PROGRAMS and not is_finding(c)]
-    sides = [(c.get(side), c.get("foreign") != side) for c in told for side in ("variant", "baseline")]
+    tested = [c for c in claims if c.get("program") in PUBLISHED_PROGRAMS and not is_finding(c)]
+    sides = [(c.get(side), c.get("foreign") != side) for c in tested for side in ("variant", "baseline")]
     return {spec.split(" ")[0] for spec, is_own in sides if spec and is_own}
 
 

@@ -49,8 +49,8 @@ def every(value, how, levels=LEVELS):
     if isinstance(value, str):
         return how(value)
     if isinstance(value, dict):
-        told = ((how(key) if isinstance(key, str) else key, inner) for key, inner in value.items())
-        return {key: every(inner, how, levels - 1) for key, inner in told}
+        visible_keys = ((how(key) if isinstance(key, str) else key, inner) for key, inner in value.items())
+        return {key: every(inner, how, levels - 1) for key, inner in visible_keys}
     if isinstance(value, list) and value and not isinstance(value[0], (int, float)):
         return [every(inner, how, levels - 1) for inner in value]
     return value

@@ -161,14 +161,14 @@ def pictures_of(pictures, *beginnings):
 
 def machine_text(machine):
     """In words; of a GPU that is whole and not held at a clock, nothing is said of either. What is unknown is said."""
-    told = {key: value for key, value in machine if value is not None}
+    known = {key: value for key, value in machine if value is not None}
     words = [
-        told.get("device", "unknown device"),
-        "threads" in told and f"{told['threads']} threads",
-        "driver_major" in told and f"driver {told['driver_major']}",
-        "power_cap_watts" in told and f"{told['power_cap_watts']:g} W",
-        told.get("mig") and f"MIG, {told.get('sm_count', 'unknown')} SMs",
-        "sm_mhz" in told and f"SM clock about {told['sm_mhz']:g} MHz",
+        known.get("device", "unknown device"),
+        "threads" in known and f"{known['threads']} threads",
+        "driver_major" in known and f"driver {known['driver_major']}",
+        "power_cap_watts" in known and f"{known['power_cap_watts']:g} W",
+        known.get("mig") and f"MIG, {known.get('sm_count', 'unknown')} SMs",
+        "sm_mhz" in known and f"SM clock about {known['sm_mhz']:g} MHz",
     ]
     unknown = [key.replace("_", " ") for key, value in machine if value is None and key != "device"]
     return ", ".join(word for word in words if word) + (f" (unknown: {', '.join(unknown)})" if unknown else "")

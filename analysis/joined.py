@@ -16,8 +16,8 @@ def spec(text):
     if variant not in JOINED:
         return text
     today, name, value = JOINED[variant]
-    is_told = any(word.startswith(name + "=") for word in tunables)
-    return text if is_told else " ".join((today, *tunables, f"{name}={value}"))
+    is_given = any(word.startswith(name + "=") for word in tunables)
+    return text if is_given else " ".join((today, *tunables, f"{name}={value}"))
 
 
 def row(row):

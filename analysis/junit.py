@@ -43,10 +43,10 @@ def add(suite, case):
         if case.message:
             xml.SubElement(element, "system-out").text = printable(case.message)
         return
-    told = xml.SubElement(element, case.outcome, {"message": printable(case.message)})
+    inner = xml.SubElement(element, case.outcome, {"message": printable(case.message)})
     if case.kind:
-        told.set("type", printable(case.kind))
-    told.text = printable(case.text) or None
+        inner.set("type", printable(case.kind))
+    inner.text = printable(case.text) or None
 
 
 def printable(text):

@@ -53,8 +53,8 @@ def parse(path, number, text):
         raise BadResults(f"{path}:{number}:{error.colno}: not JSON: {error.msg}") from error
     except Repeated as error:
         column, key = row_check.second_place_of(text)
-        told = f"the key {json.dumps(key)} is there twice in one object"
-        raise BadResults(f"{path}:{number}:{column}: not JSON: {told}") from error
+        twice = f"the key {json.dumps(key)} is there twice in one object"
+        raise BadResults(f"{path}:{number}:{column}: not JSON: {twice}") from error
     except RecursionError as error:
         raise BadResults(f"{path}:{number}:1: not JSON of a results file: nested too deeply") from error
     except ValueError as error:  # NaN, or an integer of thousands of digits

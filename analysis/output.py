@@ -58,7 +58,7 @@ def ends(main):
     """main(), which then tells an End, or what a file could not do, on stderr, and returns its code."""
 
     @functools.wraps(main)
-    def told(*words):
+    def ended(*words):
         try:
             return main(*words)
         except (End, OSError) as error:
@@ -67,7 +67,7 @@ def ends(main):
             print(terminal(error, lines=True), file=sys.stderr)
             return getattr(error, "code", USAGE)
 
-    return told
+    return ended
 
 
 def run(main):

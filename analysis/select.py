@@ -73,9 +73,9 @@ def pooled(row, processes, environments):
         return row
     timing = dict(row.get("timing") or {})
     for mode in timing:
-        told = ((other.get("run"), r.timing(other, mode)) for other in mine)
+        timed = ((other.get("run"), r.timing(other, mode)) for other in mine)
         # A file that is given twice is one process.
-        times = {(run, t["median"], tuple(t.get("samples") or [])): t for run, t in told if t}
+        times = {(run, t["median"], tuple(t.get("samples") or [])): t for run, t in timed if t}
         if len(times) > 1:
             timing[mode] = pooled_times(timing[mode], list(times.values()))
     return {**row, "timing": timing}
@@ -112,11 +112,11 @@ def times_less(row, earlier, environments):
     if not earlier or row["verdict"] != "pass" or earlier["verdict"] != "pass":
         return False
 
-    def told(line):
+    def modes_and_build(line):
         e = environments.get(line.get("run")) or {}
         return {mode for mode, timed in (line.get("timing") or {}).items() if timed}, e.get("commit"), e.get("build")
 
-    (mine, *build), (theirs, *other) = told(row), told(earlier)
+    (mine, *build), (theirs, *other) = modes_and_build(row), modes_and_build(earlier)
     return build == other and mine < theirs
 
 

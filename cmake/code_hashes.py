@@ -96,7 +96,7 @@ class Object:
         known = [code.of_names() for code in kernels if code]
 
         def of_string(text):
-            """The host asks for kernels and variables by name; sources are told by their paths."""
+            """The host asks for kernels and variables by name; sources are known by their paths."""
             stands_for = [names[text] for names in known if text in names]
             return stands_for or (
                 "this file" if own and text.endswith(own) else text.removeprefix(source + "/") if source else text

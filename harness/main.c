@@ -40,8 +40,7 @@ static const Verb VERBS[] = {
     {"merge", command_merge, "join the files of `run --shard`, and list the rows that are missing"},
     {"report", command_report, "draw figures and write REPORT.md, and a page to filter and sort, from rows"},
     {"plot", command_plot, "draw time against a size or window, in the terminal or as SVG"},
-    {"export", command_export,
-     "convert rows to CSV, JUnit XML, the JSON of Google Benchmark or github-action-benchmark"},
+    {"export", command_export, "convert rows to CSV, JUnit XML, the JSON of Google Benchmark or github-action-benchmark"},
     {"compare", command_compare, "compare rows of two builds; exit code 1 if one got slower or wrong"},
     {"ab", command_ab, "run two builds interleaved, process by process, and compare them"},
     {"calibrate", command_calibrate, "measure this machine's noise floor with this build"},
@@ -85,7 +84,7 @@ static bool has_gpu(void) {
     return device_cuda_count(why, sizeof why) > 0;
 }
 
-/* Files that would be left out silently; a Status if it cannot be told which variants there are. */
+/* Files that would be left out silently; a Status if it is not known which variants there are. */
 static Status tell_problems(void) {
     Text problems = {0};
     errno = 0;
@@ -106,8 +105,8 @@ static int call_verb(int argc, char **argv) {
     const char *names[VERB_COUNT];
     if (places_check() != STATUS_OK) return cli_fail(STATUS_UNSUPPORTED);
     modules_open(PROGRAM.modules, has_gpu);
-    const Status told = tell_problems();
-    if (told != STATUS_OK) return cli_fail(told);
+    const Status problems = tell_problems();
+    if (problems != STATUS_OK) return cli_fail(problems);
     for (int i = 0; i < VERB_COUNT; i++) {
         names[i] = VERBS[i].name;
         if (strcmp(argv[0], VERBS[i].name) != 0) continue;

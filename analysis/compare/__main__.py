@@ -77,7 +77,7 @@ def compare(arguments):
     warnings = base.warnings + new.warnings + unknown(comparisons) + few_processes(comparisons)
     if noise:
         warnings += noise.warnings(comparisons) + disarmed(comparisons, arguments.min_effect)
-    warnings += throttled(comparisons) + loud(comparisons) + told_together(together)
+    warnings += throttled(comparisons) + loud(comparisons) + changes_together(together)
     warnings += undetectable(comparisons, arguments.must_detect)
     result = {
         "exit": show.exit_code(comparisons, together, arguments.must_detect),
@@ -85,26 +85,26 @@ def compare(arguments):
         "not_in_turns": not_in_turns(comparisons, base, new),
         "alpha": decide.ALPHA,
         "must_detect": arguments.must_detect and arguments.must_detect.percent,
-        "base": told_of(base),
-        "new": told_of(new),
+        "base": facts_of(base),
+        "new": facts_of(new),
         "together": [dataclasses.asdict(one) for one in together],
         "warnings": warnings,
     }
     return comparisons, result
 
 
-def told_of(side):
+def facts_of(side):
     return {"file": side.path.rsplit("/", 1)[-1], "runs": len(side.runs()), "commits": side.commits()}
 
 
 def unknown(comparisons):
     """Facts that a side does not record: the reader may know them."""
-    told = []
+    found = []
     for of, where in (("unknown", "unknown on both sides"), ("one_sided", "not recorded by an older program")):
         names = collections.Counter(name for c in comparisons for name in getattr(c, of))
         counts = (f"{name} ({count} of {len(comparisons)} comparisons)" for name, count in names.items())
-        told += [f"{where} and assumed equal: {', '.join(counts)}"] * bool(names)
-    return told
+        found += [f"{where} and assumed equal: {', '.join(counts)}"] * bool(names)
+    return found
 
 
 def not_in_turns(comparisons, base, new):
@@ -163,7 +163,7 @@ def loud(comparisons):
     ]
 
 
-def told_together(together):
+def changes_together(together):
     """Changes of all rows together, which rows judged against each other cannot show."""
     device = " on {}" if len(together) > 1 else ""
     return [

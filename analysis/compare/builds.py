@@ -174,8 +174,8 @@ def as_line(value):
 def append(path, lines, stamp=None):
     """All of them, or the file is as it was; a last line that was cut off goes, as harness/record/row.c has it. stamp: the object `ab` of environment lines: the
     place of the process in the random order, which it cannot know, and facts that an older program does not record."""
-    told = ((line, stamp and environment_in(line)) for line in lines)
-    left = memoryview(b"".join(as_line({**facts, "ab": stamp}) if facts else line for line, facts in told))
+    environments = ((line, stamp and environment_in(line)) for line in lines)
+    left = memoryview(b"".join(as_line({**facts, "ab": stamp}) if facts else line for line, facts in environments))
     try:
         with open(path, "ab+", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

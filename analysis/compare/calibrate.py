@@ -117,19 +117,19 @@ class Noise:
     def warnings(self, comparisons):
         """Of what is not covered: a gate must not seem to know its machine."""
         keys = {(c.case, c.spec, c.mode) for c in comparisons if c.tested_on}
-        told = []
+        found = []
         if keys - self.used:
-            told.append(
+            found.append(
                 f"{self.path} covers {len(keys & self.used)} of {len(keys)} comparisons; calibrate with the compared scenarios"
             )
         apart = [self.other_clock[key] for key in keys if key in self.other_clock]
         if apart:
             was, now = (np.median([pair[i] for pair in apart]) for i in (0, 1))
-            told.append(
+            found.append(
                 f"{self.path} was made at another SM clock for {len(apart)} of them (about {was:.0f} MHz, now {now:.0f} MHz) and does "
                 "not cover these; calibrate again"
             )
-        return told
+        return found
 
 
 def file_name(machines):

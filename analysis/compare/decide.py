@@ -56,9 +56,9 @@ def verdicts(ratio, low, high, p_adjusted, min_effect, floor):
     """Arrays or numbers; floor: the noise floor of each row, 0 where there is none."""
     ratio, low, high, p_adjusted, floor = np.broadcast_arrays(ratio, low, high, p_adjusted, floor)
     least = 1 + np.maximum(min_effect, floor)
-    told = p_adjusted <= ALPHA
-    slower = told & (ratio >= least) & (low > 1)
-    faster = told & (ratio <= 1 / least) & (high < 1)
+    significant = p_adjusted <= ALPHA
+    slower = significant & (ratio >= least) & (low > 1)
+    faster = significant & (ratio <= 1 / least) & (high < 1)
     same = (low > 1 / (1 + min_effect)) & (high < 1 + min_effect)
     return np.select([slower, faster, same], ["slower", "faster", "same"], "ambiguous")
 

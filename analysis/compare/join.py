@@ -117,7 +117,7 @@ def compare_rows(key, base, new, modes):
     asked = {side.asked(run) for side in (base, new) for run in side.rows.get(key, {})}
     base_rows, new_rows = (Rows(side, key, asked) for side in (base, new))
     was, now = state_of(base_rows), state_of(new_rows)
-    found = [said(*told) for told in compare_verified(base_rows, new_rows, was, now)]
+    found = [said(*found) for found in compare_verified(base_rows, new_rows, was, now)]
     if was != "pass" or now != "pass":
         return found
     for mode in modes:
@@ -135,9 +135,9 @@ def compare_rows(key, base, new, modes):
 
 def compare_verified(base_rows, new_rows, was, now):
     """What is said of a row as a whole, before its times: [(verdict, reason)], empty where both sides are right, or both never were."""
-    told = compare_right(base_rows, new_rows, was, now)
-    if told and told[0] != "ambiguous":
-        return [told]
+    right = compare_right(base_rows, new_rows, was, now)
+    if right and right[0] != "ambiguous":
+        return [right]
     lost = share(base_rows, ("pass",)) and new_rows.lost() > base_rows.lost()
     counts = ", ".join(
         f"{len(rows) - skips(rows)} of {rows.expected} in {name}"
@@ -145,25 +145,25 @@ def compare_verified(base_rows, new_rows, was, now):
     )
     how, why = ("skipped", f": {reason_of(new_rows, ('skip',))}") if skips(new_rows) else ("missing", "")
     how = f"{how} in processes of NEW{why}"
-    return ([told] if told else []) + ([("missing", f"{how} (processes that have it: {counts})")] if lost else [])
+    return ([right] if right else []) + ([("missing", f"{how} (processes that have it: {counts})")] if lost else [])
 
 
 def compare_right(base_rows, new_rows, was, now):
     base_bad, new_bad = share(base_rows, BAD), share(new_rows, BAD)
     base_right, new_right = share(base_rows, ("pass",)), share(new_rows, ("pass",))
-    counts = told_counts(base_rows, new_rows)
+    counts = counts_text(base_rows, new_rows)
     if new_bad > base_bad:
-        told = {"absent": "not in BASE, failed in NEW: ", "skip": "skipped in BASE, failed in NEW: "}.get(was, "")
-        return "wrong", told + reason_of(new_rows) + counts
+        how = {"absent": "not in BASE, failed in NEW: ", "skip": "skipped in BASE, failed in NEW: "}.get(was, "")
+        return "wrong", how + reason_of(new_rows) + counts
     if new_bad and (base_right or new_right):
         return "ambiguous", "failed in processes of both: " + reason_of(new_rows) + counts
     if now == "pass" and was != "pass":
-        told = {
+        how = {
             "bad": "failed in BASE: " + reason_of(base_rows),
             "skip": "skipped in BASE: " + reason_of(base_rows),
             "absent": "not in BASE",
         }[was]
-        return "no base" if was == "bad" else "new", told + counts
+        return "no base" if was == "bad" else "new", how + counts
     if base_right and now == "absent":
         return "missing", "not in NEW"
     if (was == "pass" and now != "pass") or base_right > new_right == 0:
@@ -225,13 +225,13 @@ def state_of(rows):
     return "absent" if not rows else "pass" if share(rows, ("pass",)) > 0.5 else "bad" if share(rows, BAD) else "skip"
 
 
-def told_counts(base_rows, new_rows):
+def counts_text(base_rows, new_rows):
     """Nothing where every process of a side says the same."""
     if all(len({row["verdict"] for row in rows}) < 2 for rows in (base_rows, new_rows)):
         return ""
     sides = ((rows, name) for rows, name in ((base_rows, "BASE"), (new_rows, "NEW")) if rows)
-    told = (f"{sum(row['verdict'] == 'pass' for row in rows)} of {len(rows)} in {name}" for rows, name in sides)
-    return f" (processes that passed: {', '.join(told)})"
+    passed = (f"{sum(row['verdict'] == 'pass' for row in rows)} of {len(rows)} in {name}" for rows, name in sides)
+    return f" (processes that passed: {', '.join(passed)})"
 
 
 def skips(rows):
@@ -248,9 +248,9 @@ def reason_of(rows, verdicts=("fail", "error", "skip")):
 
 def why_untimed(rows, mode):
     for row in rows:
-        told = ((row.get("timing") or {}).get(mode) or {}).get("why_none") or row.get("why_not_timed")
-        if told:
-            return f"not timed in NEW: {told}"
+        how = ((row.get("timing") or {}).get(mode) or {}).get("why_none") or row.get("why_not_timed")
+        if how:
+            return f"not timed in NEW: {how}"
     return "not timed in NEW"
 
 

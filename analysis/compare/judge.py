@@ -15,9 +15,9 @@ KINDS = ("processes", "spread", "samples")  # of tests
 
 def judge(comparisons, min_effect=decide.MIN_EFFECT, noise=None):
     """Fills in the missing verdicts. noise: a calibrate.Noise or None. -> findings about all rows together, one for each device and kind of mode."""
-    told = judge_suite([c for c in comparisons if c.verdict is None], min_effect, noise)
+    together = judge_suite([c for c in comparisons if c.verdict is None], min_effect, noise)
     tell_of_equal_code([c for c in comparisons if c.same_code], min_effect, noise)
-    return told
+    return together
 
 
 def judge_suite(pending, min_effect, noise):

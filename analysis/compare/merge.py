@@ -57,21 +57,21 @@ class Merge:
     def add_environment(self, line):
         run_id = line.value["run"]
         earlier = self.runs.get(run_id, line)
-        told = f"the run {run_id} is in {place(earlier)}, too: the same rows twice; leave one of the files out"
-        require(line, earlier.file == line.file, told)
+        message = f"the run {run_id} is in {place(earlier)}, too: the same rows twice; leave one of the files out"
+        require(line, earlier.file == line.file, message)
         self.runs[run_id] = line
         self.build = self.build or line
         here, there = build_of(line.value), build_of(self.build.value)
         for key in here:
             own, other = ("none" if build.get(key) is None else json.dumps(build[key]) for build in (here, there))
-            told = f"{key} is {own}, in {place(self.build)} it is {other}; rows of one file are of one build"
-            require(line, own == other, told)
+            message = f"{key} is {own}, in {place(self.build)} it is {other}; rows of one file are of one build"
+            require(line, own == other, message)
 
     def add_row(self, line):
         """False: it is not kept."""
         environment = self.runs.get(line.value["run"])
-        told = f"a row of the run '{line.value['run']}', whose environment is not in this file above it"
-        require(line, environment and environment.file == line.file, told)
+        message = f"a row of the run '{line.value['run']}', whose environment is not in this file above it"
+        require(line, environment and environment.file == line.file, message)
         if line.value.get("timing"):
             self.add_timed(line, environment.value)
         keep = self.is_new(line)
@@ -81,19 +81,21 @@ class Merge:
     def add_timed(self, line, here):
         self.timed = self.timed or line
         there = self.runs[self.timed.value["run"]].value
-        told = f"timed on {machine(here)}, but {machine(there)} on {place(self.timed)}: times of two kinds of machine"
-        require(line, here.get("id") == there.get("id"), f"{told} cannot be joined")
+        message = (
+            f"timed on {machine(here)}, but {machine(there)} on {place(self.timed)}: times of two kinds of machine"
+        )
+        require(line, here.get("id") == there.get("id"), f"{message} cannot be joined")
         same = all(
             (here.get(part) or {}).get(name) == (there.get(part) or {}).get(name) for part, name in MACHINE_FACTS
         )
-        told = (
+        message = (
             f"timed on another {machine(here)} than {place(self.timed)}; to join their times, give --several-machines"
         )
-        require(line, same or self.several_machines, told)
+        require(line, same or self.several_machines, message)
         earlier = self.codes.setdefault(line.value["variant"], line)
-        told = f"{line.value['variant']} has other machine code than in {place(earlier)}: the programs differ"
+        message = f"{line.value['variant']} has other machine code than in {place(earlier)}: the programs differ"
         same = earlier.value.get("code") == line.value.get("code")
-        require(line, same, f"{told} (-march=native on two machines?)")
+        require(line, same, f"{message} (-march=native on two machines?)")
 
     def is_new(self, line):
         """False for an emulated row that another file has with the same verdict: several sizes may shrink to one emulated case."""
@@ -102,10 +104,10 @@ class Merge:
         if earlier.file == line.file:
             self.keys[row_key(row)] = line
             return True
-        told, before = f"{row['spec']} on {row['case']}", earlier.value["verdict"]
-        require(line, before == row["verdict"], f"{told}: {row['verdict']}; in {place(earlier)}: {before}")
-        told = f"{told} is in {place(earlier)}, too: shards have no row in common; leave one of the files out"
-        require(line, row["backend"] == "emulator", told)
+        message, before = f"{row['spec']} on {row['case']}", earlier.value["verdict"]
+        require(line, before == row["verdict"], f"{message}: {row['verdict']}; in {place(earlier)}: {before}")
+        message = f"{message} is in {place(earlier)}, too: shards have no row in common; leave one of the files out"
+        require(line, row["backend"] == "emulator", message)
         return False
 
     def kept(self):

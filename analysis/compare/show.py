@@ -34,7 +34,7 @@ def fails(c):
     return (c.verdict in FAILING or c.fails_strict) and not c.allowed
 
 
-def told_counts(comparisons):
+def counts_text(comparisons):
     found = counts(comparisons)
     return ", ".join(f"{found[v]} {v}" for v in ORDER if found[v])
 
@@ -117,7 +117,7 @@ def line(row, widths):
 
 
 def closing(comparisons, result):
-    yield f"{many(len(comparisons), 'comparison')}: {told_counts(comparisons) or 'none'}"
+    yield f"{many(len(comparisons), 'comparison')}: {counts_text(comparisons) or 'none'}"
     yield f"base: {side(result['base'])}; new: {side(result['new'])}"
     for warning in result["warnings"]:
         yield f"note: {terminal(warning)}"
@@ -128,8 +128,8 @@ def closing(comparisons, result):
         yield f"FAILED: {many(failing, 'comparison')} of {len(comparisons)}" if failing else "FAILED: see the notes"
 
 
-def side(told):
-    return f"{terminal(told['file'])}, {many(told['runs'], 'run')} of {', '.join(told['commits']) or 'unknown'}"
+def side(facts):
+    return f"{terminal(facts['file'])}, {many(facts['runs'], 'run')} of {', '.join(facts['commits']) or 'unknown'}"
 
 
 SCHEMA = 1
@@ -152,7 +152,7 @@ def as_markdown(comparisons, result):
         else f"regression gate: {'failed' if result['exit'] else 'passed'}"
     )
     lines = [markdown(result["not_in_turns"]), ""] if result["not_in_turns"] else []
-    lines += [f"### {gate}", "", told_counts(comparisons) or "no comparisons", ""]
+    lines += [f"### {gate}", "", counts_text(comparisons) or "no comparisons", ""]
     header = [*(f">{name}" if 1 <= k <= 6 else name for k, name in enumerate(HEAD)), "case", ""]
     of = grouped(sort(comparisons), lambda c: c.verdict != "same" or bool(c.reason))
     if True in of:
@@ -168,9 +168,9 @@ def as_markdown(comparisons, result):
 
 
 def markdown_cells(c):
-    verdict, *told, _ = cells(c)
+    verdict, *others, _ = cells(c)
     verdict = (f"**{verdict}**" if verdict in FAILING else verdict) + " (allowed)" * c.allowed
-    return verdict, *told, f"`{markdown(c.spec)}`", f"`{markdown(c.case)}`", markdown(c.reason or "")
+    return verdict, *others, f"`{markdown(c.spec)}`", f"`{markdown(c.case)}`", markdown(c.reason or "")
 
 
 def as_junit(comparisons, result):
@@ -180,10 +180,10 @@ def as_junit(comparisons, result):
 
 def junit_case(c):
     times = f"{change(c.ratio)} ({interval(c)}), {time(c.base_seconds)} -> {time(c.new_seconds)}"
-    told = f"{c.verdict}: {times if c.ratio else c.reason or ''}"
-    case = junit.Case(classname=c.case, name=f"{c.spec} {c.mode or 'all'}", message=told)
+    message = f"{c.verdict}: {times if c.ratio else c.reason or ''}"
+    case = junit.Case(classname=c.case, name=f"{c.spec} {c.mode or 'all'}", message=message)
     if fails(c):
-        case.outcome, case.kind, case.text = "failure", c.verdict, c.reason or told
+        case.outcome, case.kind, case.text = "failure", c.verdict, c.reason or message
     elif c.verdict in ("ambiguous", "new", "no base") or c.allowed:
-        case.outcome, case.message = "skipped", f"{told}; {c.reason}" if c.ratio and c.reason else told
+        case.outcome, case.message = "skipped", f"{message}; {c.reason}" if c.ratio and c.reason else message
     return case

@@ -39,7 +39,7 @@ class Side:
                 self.rows.setdefault(key_of(r.settle(line)), {})[line.get("run")] = line
 
     def one_build(self):
-        """Itself; processes of different builds are not repetitions of one another. Changes beside one commit are only told of: the
+        """Itself; processes of different builds are not repetitions of one another. Changes beside one commit only make a warning: the
         rows themselves, written into the checkout, make it a changed one while they are taken."""
         runs = set(self.runs())
         labels = {}
@@ -47,7 +47,7 @@ class Side:
             if run in runs:
                 labels.setdefault(self.session(run) and self.session(run).id or run, []).append(build_of(e))
         builds = sorted({first for first, *_ in labels.values()})
-        moved = sorted({label for told in labels.values() for label in told} - set(builds))
+        moved = sorted({label for some in labels.values() for label in some} - set(builds))
         if moved:  # one program: only what it calls itself changed with the checkout
             self.warnings.append(
                 f"{self.path}: the checkout's commit changed while rungs ab ran; its programs did not: {', '.join([*builds, *moved])}"
@@ -95,7 +95,7 @@ class Side:
         return None, None, None
 
     def asked(self, run):
-        """What the run was told to do, as far as it decides which rows it makes: a run resumed was asked what the one before it was."""
+        """What the run was asked to do, as far as it decides which rows it makes: a run resumed was asked what the one before it was."""
         words = [str(word) for word in (self.environments.get(run) or {}).get("argv") or []]
         return tuple(r.asked_of(words[1:]))
 
@@ -146,11 +146,11 @@ def facts_of(environment, row, mode):
     machine = r.kind_of_machine(environment, row)
     if machine is None or r.device_of(row) != "cpu" and mode not in HOST_MODES:
         return machine
-    told = {**(environment.get("ab") or {}), **(environment.get("cpu") or {})}
-    quota = told.get("cpu_quota", NOT_RECORDED)
+    known = {**(environment.get("ab") or {}), **(environment.get("cpu") or {})}
+    quota = known.get("cpu_quota", NOT_RECORDED)
     variables = sorted((environment.get("variables") or {}).items())
     chosen = [f"{name}={value}" for name, value in variables if any(fnmatchcase(name, g) for g in THREAD_VARIABLES)]
-    facts = {"CPUs": told.get("cpus", NOT_RECORDED), "CPU quota": "none" if quota is None else quota}
+    facts = {"CPUs": known.get("cpus", NOT_RECORDED), "CPU quota": "none" if quota is None else quota}
     facts["thread variables"] = ", ".join(chosen) or "none"
     used = {THREADS: row.get("threads", NOT_RECORDED)} if r.device_of(row) == "cpu" else {}
     return {**machine, **facts, **used}
@@ -165,10 +165,10 @@ def other_machine(facts):
     for name in everything[0]:
         if name == THREADS:
             continue
-        told = [value for value in (machine.get(name) for machine in everything) if value is not NOT_RECORDED]
-        others = [value for value in told if value != told[0]]
+        recorded = [value for value in (machine.get(name) for machine in everything) if value is not NOT_RECORDED]
+        others = [value for value in recorded if value != recorded[0]]
         if others:
-            words = ("unknown" if v is None else str(v) for v in (told[0], others[0]))
+            words = ("unknown" if v is None else str(v) for v in (recorded[0], others[0]))
             return f"{name.replace('_', ' ')} {' and '.join(words)}"
     return other_threads(facts)
 

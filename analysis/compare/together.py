@@ -73,9 +73,9 @@ class Suite:
                 seconds[i, columns], mhz[i, columns] = series.seconds, series.mhz
         kin = np.unique([f"{c.case} {c.spec}" for c in group], return_inverse=True)[1]
         self.views, factor = views(seconds, mhz, sessions, is_new, kin)
-        told = [factor[side & ~np.isnan(factor)] for side in (~is_new, is_new)]
-        if min(map(len, told)) >= decide.MIN_PROCESSES:
-            self.together = whole(group, *told, min_effect)
+        factors = [factor[side & ~np.isnan(factor)] for side in (~is_new, is_new)]
+        if min(map(len, factors)) >= decide.MIN_PROCESSES:
+            self.together = whole(group, *factors, min_effect)
 
     def sides(self, values, i):
         """Of (rows, processes) those of comparison i, by side."""

@@ -27,7 +27,7 @@ def main(words=None):
     source = Source(args.results)
     text, count = FORMATS[args.format].write(source)
     if count == 0:
-        return told("no row was timed, and this format holds only times", 3)
+        return refuse("no row was timed, and this format holds only times", 3)
     if not args.out:
         sys.stdout.buffer.write(text.encode())
         return 0
@@ -39,7 +39,7 @@ def main(words=None):
     return 0
 
 
-def told(error, code):
+def refuse(error, code):
     print(terminal(error), file=sys.stderr)
     return code
 

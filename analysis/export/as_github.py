@@ -19,9 +19,9 @@ def bench(name, entries):
     medians = [e.times["median"] for e in entries if build_of(e) == build_of(latest)]
     middle, several = statistics.median(medians), len(medians) > 1
     low, high = (min(medians), max(medians)) if several else (latest.times.get("low"), latest.times.get("high"))
-    told = {"name": name, "unit": "ns", "value": middle * NANO}
+    result = {"name": name, "unit": "ns", "value": middle * NANO}
     if low is not None and high is not None:
-        told["range"] = f"± {max(high - middle, middle - low) * NANO:.6g}"
+        result["range"] = f"± {max(high - middle, middle - low) * NANO:.6g}"
     gpu, commit = latest.environment.get("gpu") or {}, latest.environment.get("commit")
     lines = [
         f"median of {len(medians)} processes"
@@ -31,7 +31,7 @@ def bench(name, entries):
         gpu.get("driver") and f"driver {gpu['driver']}",
         commit and f"commit {commit[:12]}",
     ]
-    return {**told, "extra": "\n".join(line for line in lines if line)}
+    return {**result, "extra": "\n".join(line for line in lines if line)}
 
 
 def build_of(entry):

@@ -30,12 +30,12 @@ def main(words=None):
     parser.add_argument("--figures", type=pathlib.Path, required=True)
     parser.add_argument("--repository", type=pathlib.Path, default=ROOT, help="of the commits")
     args = parser.parse_args(words)
-    history, told, together = changes.marked(args.results, args.repository)
-    if not told:
+    history, all_series, together = changes.marked(args.results, args.repository)
+    if not all_series:
         print("no case was measured at two commits on one kind of machine", file=sys.stderr)
         return 3
-    figures = figures_of(told)
-    write_whole(args.out, page(history, told, together, figures, args), folders=True, begins="# History\n")
+    figures = figures_of(all_series)
+    write_whole(args.out, page(history, all_series, together, figures, args), folders=True, begins="# History\n")
     for group in figures:
         figures_history.draw(history, group, args.figures)
     for warning in history.warnings:
@@ -43,17 +43,17 @@ def main(words=None):
     return 0
 
 
-def figures_of(told):
+def figures_of(all_series):
     """The series of each case on a machine, those with the largest change first; of those without one only so many."""
-    groups = grouped(told, lambda series: (series.machine, series.row["case"]))
+    groups = grouped(all_series, lambda series: (series.machine, series.row["case"]))
     ordered = sorted(groups.values(), key=lambda group: -max(series.biggest() for series in group))
     changed = sum(any(series.bounds for series in group) for group in ordered)
     return ordered[: max(changed, MOST_FIGURES)]
 
 
-def page(history, told, together, figures, args):
-    parts = ["# History", summary(history, told), *told_by_commit(history, told, together)]
-    cases = len({(series.machine, series.row["case"]) for series in told})
+def page(history, all_series, together, figures, args):
+    parts = ["# History", summary(history, all_series), *changes_by_commit(history, all_series, together)]
+    cases = len({(series.machine, series.row["case"]) for series in all_series})
     for where in dict.fromkeys(group[0].machine for group in figures):
         parts.append(f"## {markdown(machine_text(where))}")
         for group in figures:
@@ -67,13 +67,13 @@ def page(history, told, together, figures, args):
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def told_by_commit(history, told, together):
+def changes_by_commit(history, all_series, together):
     """A line for each commit with a change, the newest first; then what changed at each."""
     machines, variants = {}, {}
     for one in together:
         for start, ratio in one.steps():
             machines.setdefault(one.order[start], []).append((ratio, one.machine))
-    for series in told:
+    for series in all_series:
         for index, ratio in series.steps():
             variants.setdefault(series.points[index].commit, []).append((ratio, series, index))
     lines, parts = [], []
@@ -111,7 +111,7 @@ def ratios_text(ratios):
 
 
 def cases_text(rows):
-    """`rolling/cuda_shared` on `CASE`, `CASE`: variants that changed on the same cases are told of together."""
+    """`rolling/cuda_shared` on `CASE`, `CASE`: variants that changed on the same cases stand together."""
     cases, variants = {}, {}
     for row in rows:
         cases.setdefault(markdown(row["spec"]), {})[markdown(row["case"])] = None
@@ -133,10 +133,10 @@ def table_of(rows):
     return table(header, rows[:MOST_LINES]) + more
 
 
-def summary(history, told):
-    short = sum(len(s.points) < changes.LEAST_POINTS for s in told)
+def summary(history, all_series):
+    short = sum(len(s.points) < changes.LEAST_POINTS for s in all_series)
     text = (
-        f"{many(len(told), 'series', 'series')} (machine, case, variant) over {many(len(history.order), 'commit')}, from {history.order[0]} to {history.order[-1]}. "
+        f"{many(len(all_series), 'series', 'series')} (machine, case, variant) over {many(len(history.order), 'commit')}, from {history.order[0]} to {history.order[-1]}. "
         "A dot is a commit: the median of its processes; the bar is their range (of one process: the 95% interval of its median). Lines are levels; "
         f"a level that differs from the one before by {100 * changes.MIN_EFFECT:g}% or more and lasts {changes.LEAST_SEGMENT} commits is marked where it begins."
     )

@@ -107,8 +107,8 @@ class Machine:
 def marked(paths, repository):
     """-> (History, its series of two commits and more with their changes marked, the machines' common steps): for every page the same."""
     history = History(paths, repository)
-    told = [s for s in history.series if len(s.points) >= 2]
-    return history, told, find_changes(told, history.order)
+    several = [s for s in history.series if len(s.points) >= 2]
+    return history, several, find_changes(several, history.order)
 
 
 def find_changes(series, order):

@@ -30,10 +30,10 @@ class Repository:
     def find(self, names):
         """Name (a hash, maybe abbreviated) -> Commit; those that git does not know are missing."""
         asked = sorted(name for name in names if HASH.fullmatch(name)) if (self.folder / ".git").exists() else []
-        told = self.git(
+        types = self.git(
             "cat-file", "--batch-check=%(objectname) %(objecttype)", lines=[f"{name}^{{commit}}" for name in asked]
         )
-        full = {n: line.split(" ")[0] for n, line in zip(asked, told.splitlines()) if line.endswith(" commit")}
+        full = {n: line.split(" ")[0] for n, line in zip(asked, types.splitlines()) if line.endswith(" commit")}
         if not full:
             return {}
         known = sorted(set(full.values()))

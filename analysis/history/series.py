@@ -105,7 +105,7 @@ def take(row, groups, clocks):
         return
     if r.device_of(row) == "cuda" and row["backend"] == "peer":
         # which device it ran on
-        names["timing"] = {name: {"clock": (told or {}).get("clock")} for name, told in row["timing"].items()}
+        names["timing"] = {name: {"clock": (timed or {}).get("clock")} for name, timed in row["timing"].items()}
     key = row["case"], names["spec"], r.is_declared(row), r.device_of(row), mode
     of_run = groups.setdefault(key, (names, {}))[1]
     of_run[row["run"]] = times["median"], times.get("low"), times.get("high"), mhz  # twice in a run: the later

@@ -91,8 +91,8 @@ def failed(results):
     lines, reasons = [], []
     for key, rows in sorted(groups.items(), key=lambda item: (VERDICT_ORDER[item[0][0]], *map(str, item[0]))):
         verdict, spec, in_emulator, bound = key
-        told = [each(rows, get) for get in (word_params, lambda row: row.get("dtype"), lambda row: row.get("input"))]
-        lines.append([verdict + " (emulated)" * in_emulator, spec, bound, len(rows), *told])
+        facts = [each(rows, get) for get in (word_params, lambda row: row.get("dtype"), lambda row: row.get("input"))]
+        lines.append([verdict + " (emulated)" * in_emulator, spec, bound, len(rows), *facts])
         for words in sorted({word_params(row) for row in rows}):
             worst = max((row for row in rows if word_params(row) == words), key=lambda row: r.worst_ratio(row) or 0)
             reasons.append(
@@ -121,10 +121,10 @@ def skipped(results):
 
 
 def startup(results):
-    def is_told(row):
+    def has_start(row):
         return r.timing(row, "first") or row.get("prepare_seconds") is not None or r.median(row, "enqueue")
 
-    groups = r.grouped(filter(is_told, results.rows), lambda row: row["spec"])
+    groups = r.grouped(filter(has_start, results.rows), lambda row: row["spec"])
     if not groups:
         return "No first call was timed."
 

@@ -140,8 +140,8 @@ def tested(claims, program, everywhere):
         places[("" if c.get("here") is None else here(c) + " ") + outcome_words(c)].append(
             ", ".join(filter(None, ["" if everywhere else where_of(c), name]))
         )
-    told = (f"{text} ({'; '.join(dict.fromkeys(where))})" if any(where) else text for text, where in places.items())
-    return "; ".join(told) or "-"
+    outcomes = (f"{text} ({'; '.join(dict.fromkeys(where))})" if any(where) else text for text, where in places.items())
+    return "; ".join(outcomes) or "-"
 
 
 def source_words(claim):
@@ -176,8 +176,8 @@ def claims_table(pairs, most=110, sources=False):
 
 def cross_table(claims):
     """Programs x outcomes: how many."""
-    told = [c for c in claims if not is_finding(c) and not is_shown(c)]
-    count = collections.Counter((c.get("program"), c.get("outcome")) for c in told)
+    counted = [c for c in claims if not is_finding(c) and not is_shown(c)]
+    count = collections.Counter((c.get("program"), c.get("outcome")) for c in counted)
     used = [key for key in OUTCOMES if any(count[program, key] for program in PROGRAMS)]
     lines = [[program, *(count[program, key] or "-" for key in used)] for program in PROGRAMS]
     return table(["program", *(f">{OUTCOMES[key]}" for key in used)], [line for line in lines if set(line[1:]) - {"-"}])

@@ -12,9 +12,9 @@ MOST_WRONG = 4  # variants named for an op
 
 def line_of_op(op, claims):
     """ "rolling: 3 hold, 2 do not hold. For example: ..."."""
-    told = [c for c in claims if r.op_of(c) == op]
-    text = f"  - {op}: {outcome_counts(told)}."
-    first = [c for c in told if c.get("here") is not None and c.get("claim_kind") != "finding"]
+    mine = [c for c in claims if r.op_of(c) == op]
+    text = f"  - {op}: {outcome_counts(mine)}."
+    first = [c for c in mine if c.get("here") is not None and c.get("claim_kind") != "finding"]
     first.sort(key=lambda c: (c.get("quantity") != "speedup", c.get("rule") == "shown", c.get("program") != "original"))
     if first:
         c = first[0]

@@ -84,8 +84,8 @@ def size_number(row):
 
 def kind_label(row):
     """The case without op, sizes, dtype and input: "mean, window = 3000"."""
-    told = ((k, v) for k, v in row["params"].items() if k not in SIZES and says_something(k, v))
-    return ", ".join(param_words(k, v) for k, v in told) or "plain"
+    shown = ((k, v) for k, v in row["params"].items() if k not in SIZES and says_something(k, v))
+    return ", ".join(param_words(k, v) for k, v in shown) or "plain"
 
 
 def case_of(row):
@@ -179,7 +179,7 @@ def run_of(e):
 
 def history_of(paths, repository):
     """Series of two commits and more, with the points at which a new level begins, and the steps of whole machines: the marks of HISTORY.md."""
-    _, told, together = changes.marked(paths, repository)
+    _, all_series, together = changes.marked(paths, repository)
     series = [
         {
             "op": one.row["op"],
@@ -191,7 +191,7 @@ def history_of(paths, repository):
             "points": [[p.commit, p.seconds, p.low, p.high, p.processes] for p in one.points],
             "steps": [[int(index), rounded(ratio)] for index, ratio in one.steps()],
         }
-        for one in told
+        for one in all_series
     ]
     machines = [
         {"machine": machine_text(one.machine), "commit": one.order[start], "ratio": rounded(float(ratio))}

@@ -119,13 +119,13 @@ def sweep_table(rows, swept, mode="cold"):
 
     lines = [[label, *(sweep_cell(cells[label].get(v), mode) for v in values)] for label in sorted(cells, key=order)]
     short = {"window": "w = "}.get(swept[0], f"{swept[0]} = ") if len(swept) == 1 else ""
-    return told_table([f">{short}{value_words(v)}" for v in values], lines)
+    return table_of_variants([f">{short}{value_words(v)}" for v in values], lines)
 
 
-def told_table(header, lines):
-    """Of variants: those of which something is told."""
-    told = [line for line in lines if any(cell not in ("-", "skip") for cell in line[1:])]
-    return table(["variant", *header], told)
+def table_of_variants(header, lines):
+    """Of variants: those of which there is something to say."""
+    known = [line for line in lines if any(cell not in ("-", "skip") for cell in line[1:])]
+    return table(["variant", *header], known)
 
 
 def widest_interval(rows, swept, mode="cold"):
@@ -174,7 +174,7 @@ def input_table(rows):
         text = {"fail": "**fail**", "pass": seconds(r.median(row))}.get(row["verdict"], row["verdict"])
         cells[sweep_label(row)][row["input"]] = text
     lines = [[label, *(cells[label].get(f, "-") for f in families)] for label in sorted(cells)]
-    return told_table([f">{f}" for f in families], lines)
+    return table_of_variants([f">{f}" for f in families], lines)
 
 
 def ladder_of_op(results, rows, links):

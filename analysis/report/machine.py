@@ -22,7 +22,7 @@ def known(value, text=str):
     return "unknown" if value is None else text(value)
 
 
-def told(facts):
+def as_texts(facts):
     """Each as people read it; what is not known is unknown."""
     words = collections.defaultdict(lambda: "unknown")
     for key, value in (facts or {}).items():
@@ -42,19 +42,19 @@ CPU = "{model}, {cores} cores, {threads} threads, {llc_bytes} last-level cache, 
 
 def card(e):
     gpu, build, python = (e.get(k) or {} for k in ("gpu", "build", "python"))
-    lines = [(name, text.format_map(told(gpu))) for name, text in GPU.items()]
+    lines = [(name, text.format_map(as_texts(gpu))) for name, text in GPU.items()]
     if not gpu:
         lines = [("GPU", f"none: {e.get('gpu_reason') or 'reason unknown'}")]
-    lines.append(("CPU", CPU.format_map(told(e.get("cpu")))))
+    lines.append(("CPU", CPU.format_map(as_texts(e.get("cpu")))))
     lines.append(
         ("system", known(e.get("os")) + (f", in a container ({e['container']})" if e.get("container") else ""))
     )
     dirty = {True: ", with uncommitted changes", False: "", None: ", uncommitted changes unknown"}[e.get("dirty")]
     lines.append(("date, commit", f"{known(e.get('date'))}, {known(e.get('commit'))}{dirty}"))
-    built = [("build", "{type}: {compiler}, `{flags}`".format_map(told(build)))]
+    built = [("build", "{type}: {compiler}, `{flags}`".format_map(as_texts(build)))]
     if build.get("cuda_compiler"):
         text = "{cuda_compiler}, `{cuda_flags}`, architecture {cuda_architectures}"
-        built.append(("CUDA build", text.format_map(told(build))))
+        built.append(("CUDA build", text.format_map(as_texts(build))))
     if python:
         packages = ", ".join(f"{k} {v}" for k, v in sorted((python.get("packages") or {}).items()))
         built.append(("Python", f"{known(python.get('version'))}" + (f"; {packages}" if packages else "")))

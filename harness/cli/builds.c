@@ -133,20 +133,20 @@ static Foresight foresee(const Plan *plan, int device) {
     return foresight;
 }
 
-static Status tell_foreseen(const char *verb, const Foresight *f, Text *told) {
+static Status tell_foreseen(const char *verb, const Foresight *f, Text *out) {
     if (f->timed > 0 && f->need_gpu > 0)
-        return text_append(told, "rungs %s: %zu of %zu rows need a GPU and will have no times: %s\n", verb, f->need_gpu, f->total,
+        return text_append(out, "rungs %s: %zu of %zu rows need a GPU and will have no times: %s\n", verb, f->need_gpu, f->total,
                            f->no_gpu_reason);
     if (f->timed > 0) return STATUS_OK;
     if (f->need_gpu > 0)
-        return text_append(told, "rungs %s: nothing would be timed: %zu of %zu rows need a GPU%s: %s\n", verb, f->need_gpu,
-                           f->total, f->need_gpu < f->total ? ", and the others do not apply here" : "", f->no_gpu_reason);
-    return text_append(told, "rungs %s: nothing would be timed: none of %zu rows applies here\n", verb, f->total);
+        return text_append(out, "rungs %s: nothing would be timed: %zu of %zu rows need a GPU%s: %s\n", verb, f->need_gpu, f->total,
+                           f->need_gpu < f->total ? ", and the others do not apply here" : "", f->no_gpu_reason);
+    return text_append(out, "rungs %s: nothing would be timed: none of %zu rows applies here\n", verb, f->total);
 }
 
 /* Which of the rows will have no times on this machine, by plan and device alone: lines for stderr, or none. *nothing: no row would
  * have any. What this build cannot plan is left for the builds to judge. */
-static Status foresee_rows(const char *verb, char *const *words, int count, const ProcessOptions *options, Text *told,
+static Status foresee_rows(const char *verb, char *const *words, int count, const ProcessOptions *options, Text *out,
                            bool *nothing) {
     Plan plan = {0};
     long long device = 0;
@@ -159,7 +159,7 @@ static Status foresee_rows(const char *verb, char *const *words, int count, cons
     plan_free(&plan);
     if (status != STATUS_OK) return STATUS_OK;
     *nothing = foresight.timed == 0;
-    return tell_foreseen(verb, &foresight, told);
+    return tell_foreseen(verb, &foresight, out);
 }
 
 /* For Python (builds.py): the options, each of the words, and "progress": a descriptor of this program's stderr, to which it writes

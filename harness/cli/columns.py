@@ -162,8 +162,8 @@ def read(folder, dtype, columns):
 
     loaded = {name: load(name, text) for name, text in columns.items()}
     if len({len(strings) for strings, _ in loaded.values()}) > 1:
-        told = (f"{name} has {len(strings)} rows ({columns[name]})" for name, (strings, _) in loaded.items())
-        raise Wrong(f"columns must have the same length: {', '.join(told)}")
+        lengths = (f"{name} has {len(strings)} rows ({columns[name]})" for name, (strings, _) in loaded.items())
+        raise Wrong(f"columns must have the same length: {', '.join(lengths)}")
     wide = any(is_wide for _, is_wide in loaded.values())
     split = {name: parts(strings) for name, (strings, _) in loaded.items()}
     longest = max(split, key=lambda name: len(split[name][1]))
@@ -185,8 +185,8 @@ def write(folder, columns):
     import numpy
     import pyarrow
 
-    for name, told in columns.items():
-        descriptor, path = told.split(":", 1)
+    for name, place in columns.items():
+        descriptor, path = place.split(":", 1)
         offsets, chars, validity = (
             numpy.load(f"{folder}/{name}.{part}.npy") for part in ("offsets", "chars", "validity")
         )

@@ -120,15 +120,15 @@ static void doctor_emulator(void) {
 
 /* Can the project's Python import what a peer needs? */
 static void doctor_peers(bool has_gpu) {
-    const char *told[64];
+    const char *names[64];
     int count = 0, variants;
     const VariantEntry *all = registry_variants(&variants);
     for (int v = 0; v < variants; v++) {
         const VariantEntry *entry = &all[v];
         bool known = entry->backend != BACKEND_PEER || !entry->framework;
-        for (int i = 0; i < count && !known; i++) known = strcmp(told[i], entry->framework) == 0;
+        for (int i = 0; i < count && !known; i++) known = strcmp(names[i], entry->framework) == 0;
         if (known || count == 64) continue;
-        told[count++] = entry->framework;
+        names[count++] = entry->framework;
         char code_text[300];
         /* The distribution's name can differ from the module's: cupy comes as cupy-cuda13x. cuDF lies in a folder of its own. */
         snprintf(code_text, sizeof code_text,

@@ -65,7 +65,7 @@ static char *list_dtypes(const DType *dtypes, char text[64]) {
 }
 
 /* The name that the user gave: parts of a column lie in temporary files. */
-static const char *told_name(const Exec *e, const Pairs *pairs, int k) {
+static const char *name_as_given(const Exec *e, const Pairs *pairs, int k) {
     return columns_own(&e->columns, pairs->values[k]) ? pairs->names[k] : pairs->values[k];
 }
 
@@ -78,7 +78,7 @@ static Status read_inputs(Exec *e) {
         int i = 0;
         TRY(known_array("in", e->in.names[k], e->in_shapes, e->op->in_count, &i));
         if (e->own[i].rank >= 0) return status_fail(STATUS_INVALID, "--in %s: given twice", e->in.names[k]);
-        const char *file = told_name(e, &e->in, k);
+        const char *file = name_as_given(e, &e->in, k);
         TRY(npy_read(e->in.values[k], &e->own[i]));
         memcpy(e->own[i].name, e->in_shapes[i].name, sizeof e->own[i].name);
         const DType dtype = e->own[i].dtype;

@@ -17,9 +17,9 @@ enum { PATIENCE_SECONDS = 5, TEXT_MAX = 8192 };
 static char ending[TEXT_MAX];
 static size_t ending_length;
 static bool on_terminal;
-static const char *place; /* where what it tells of is; nothing is told as long as it is not there. NULL: it is */
+static const char *place; /* where what it names is; nothing is printed as long as it is not there. NULL: it is */
 
-static bool is_told(void) {
+static bool has_place(void) {
     return !place || access(place, F_OK) == 0;
 }
 
@@ -29,7 +29,7 @@ static void on_signal(int number) {
         alarm(PATIENCE_SECONDS);
         return;
     }
-    if (is_told()) {
+    if (has_place()) {
         ssize_t ignored = on_terminal ? write(STDERR_FILENO, "\n", 1) : 0; /* below the progress line */
         ignored = write(STDERR_FILENO, ending, ending_length);
         (void)ignored;
@@ -100,7 +100,7 @@ Status interrupt_catch_ab(const char *verb, const char *folder) {
 int interrupt_end_ab(void) {
     if (!interrupt_pending()) return 0;
     alarm(0);
-    if (is_told()) fprintf(stderr, "%s%.*s", on_terminal ? "\n" : "", (int)ending_length, ending);
+    if (has_place()) fprintf(stderr, "%s%.*s", on_terminal ? "\n" : "", (int)ending_length, ending);
     return 128 + interrupt_pending();
 }
 

@@ -168,7 +168,7 @@ static void begin(void *context, const RunEvent *event) {
     show(progress, line);
 }
 
-/* One line. On a terminal it does not wrap: the case is left out where it does not fit. Failures and errors are told in full. */
+/* One line. On a terminal it does not wrap: the case is left out where it does not fit. Failures and errors are printed in full. */
 static void print_row(const Progress *progress, const RunEvent *event) {
     const Verdict verdict = event->row->verdict;
     const char *place = foreign_shown(event->row->text);

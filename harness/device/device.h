@@ -29,7 +29,7 @@ typedef struct Device {
     /* Waits for the stream and reports what went wrong in it; `what` names the work in the message. */
     Status (*wait)(const char *what);
     void *(*stream)(void);
-    /* Bytes in use on the device (CUDA: used device memory; CPU: malloc's). To find leaks by difference. NULL: cannot be told. */
+    /* Bytes in use on the device (CUDA: used device memory; CPU: malloc's). To find leaks by difference. NULL: unknown. */
     size_t (*in_use)(void);
     /* What grows by less is not an allocation that was kept: CUDA takes memory from the device 2 MiB at a time, and its driver some
      * 64 KiB now and then for itself. 0: every byte tells. */

@@ -36,7 +36,7 @@ typedef struct Activity {
     int registers;         /* of a thread */
     size_t shared_bytes;   /* of a block, static and dynamic */
     int grid[3], block[3]; /* x, y, z */
-    double occupancy;      /* warps that fit on a multiprocessor at once, of those that it has room for; NaN if it cannot be told */
+    double occupancy;      /* warps that fit on a multiprocessor at once, of those that it has room for; NaN if unknown */
 } Activity;
 
 typedef struct ActivityList {

@@ -8,8 +8,8 @@
 
 #if RUNGS_CUPTI_RANGES
 enum { METRIC_READ, METRIC_WRITTEN, METRIC_COUNT };
-/* A flush, which writes back what the profiler itself wrote at the pass's start (4.5 MiB on an H200) and is not told; the call; and
- * the flush after it: that only reads, so that what is written during it are lines that the call left in L2. */
+/* A flush, which writes back what the profiler itself wrote at the pass's start (4.5 MiB on an H200) and is not counted; the call;
+ * and the flush after it: that only reads, so that what is written during it are lines that the call left in L2. */
 enum { RANGE_SETTLE, RANGE_CALL, RANGE_BEHIND, RANGE_COUNT };
 
 struct Image {

@@ -51,7 +51,7 @@ typedef struct MeasureLimits {
 
 typedef struct Samples {
     double *seconds; /* per call, in the order taken */
-    double *sm_mhz;  /* SM clock during each sample; NaN where it could not be told; NULL on the CPU */
+    double *sm_mhz;  /* SM clock during each sample; NaN where it is unknown; NULL on the CPU */
     size_t count;
     size_t calls_per_sample; /* hot: several calls between two events where one is too short; seconds are per call */
     const char *clock;       /* "cuda events", "steady clock", "rdtsc": how the time was taken */
@@ -88,7 +88,7 @@ typedef struct Sample {
     SamplePlace place;
     int slot;       /* of the inputs, as before() said */
     double seconds; /* per call */
-    double sm_mhz;  /* NaN: not told */
+    double sm_mhz;  /* NaN: unknown */
     double wall; /* what taking it cost on the steady clock, with flush, waiting and all; set by sampling_take, without taken() */
 } Sample;
 

@@ -20,9 +20,9 @@ static double timeout_for(const Session *s) {
     return s->options->timeout_seconds + SECONDS_PER_BYTE * (double)instance_bytes(s->instance);
 }
 
-static void add_launch(Row *row, const Launch *told) {
-    if (told->count > 0) memcpy(row->launch.device, told->device, sizeof row->launch.device);
-    for (int i = 0; i < told->count; i++) launch_set(&row->launch, told->numbers[i].name, told->numbers[i].value);
+static void add_launch(Row *row, const Launch *reported) {
+    if (reported->count > 0) memcpy(row->launch.device, reported->device, sizeof row->launch.device);
+    for (int i = 0; i < reported->count; i++) launch_set(&row->launch, reported->numbers[i].name, reported->numbers[i].value);
 }
 
 /* ---- The row. */

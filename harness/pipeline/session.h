@@ -69,7 +69,7 @@ void instance_poison(Instance *instance);
 Status instance_given(Instance *instance, int index, size_t count);
 /* Index of the op's bound of that name; 0 (the op's own) for NULL, -1 if there is none. */
 int instance_bound(const Instance *instance, const char *name);
-/* How long the user's code in a reference may take: 2.5 times as long as a call of a variant. Until told, as for calls of 120 s. */
+/* How long the user's code in a reference may take: 2.5 times as long as a call of a variant. Until set, as for calls of 120 s. */
 void instance_allow(double call_seconds);
 
 /* What the commands to workers have in common: the case, and arrays with the files behind them, in the order in which the command

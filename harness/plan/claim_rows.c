@@ -80,8 +80,10 @@ static Grade grade_of(const Side *side, const json_t *row) {
         return is_emulated(row) && strcmp(text_of(row, "scenario"), side->scenario) == 0 ? GRADE_STAND_IN : GRADE_NONE;
     if (is_emulated(row)) return GRADE_EMULATED;
     if (!has_passed(row)) return strncmp(text_of(row, "reason"), "not run: ", 9) == 0 ? GRADE_NOT_RUN : GRADE_FULL;
-    const bool told = side->mode ? time_of(side, row) > 0 : side->counted ? json_is_object(json_object_get(row, "counts")) : true;
-    return told ? GRADE_FULL : GRADE_VERIFIED;
+    const bool has_value = side->mode      ? time_of(side, row) > 0
+                           : side->counted ? json_is_object(json_object_get(row, "counts"))
+                                           : true;
+    return has_value ? GRADE_FULL : GRADE_VERIFIED;
 }
 
 /* Times are comparable only on one bench: one build on one card of one kind of machine. */

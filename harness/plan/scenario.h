@@ -85,7 +85,7 @@ Status plan_shard(Plan *plan, int index, int count);
 void plan_free(Plan *plan);
 /* Sets the items' bytes: some ops look at each of their rows to tell. Before the functions below. */
 void plan_measure(Plan *plan);
-/* What one process of a row takes on an H200 and its host, by a plain rule: for shards, and to be told before a run. */
+/* What one process of a row takes on an H200 and its host, by a plain rule: for shards, and to be shown before a run. */
 double plan_row_seconds(const PlanItem *item, const VariantChoice *choice);
 double plan_item_seconds(const PlanItem *item);
 double plan_seconds(const Plan *plan);

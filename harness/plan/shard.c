@@ -8,7 +8,7 @@
 
 static const double LINE_SECONDS = 1e-3; /* that writing a row takes, about */
 
-/* Items that stay together, told by the first of them in the plan. */
+/* Items that stay together, known by the first of them in the plan. */
 typedef struct Group {
     int first;
     double seconds; /* that their rows take, about */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* The commit that RUNGS_COMMIT names, for a program that was built elsewhere; false if it is not set. */
-static bool told_by_variable(json_t *environment) {
+static bool is_set_by_variable(json_t *environment) {
     const char *text = getenv("RUNGS_COMMIT");
     static const char SUFFIX[] = "-dirty";
     if (!text || !*text) return false;
@@ -29,19 +29,19 @@ static bool told_by_variable(json_t *environment) {
 }
 
 static void add_commit(json_t *environment) {
-    if (told_by_variable(environment)) return;
+    if (is_set_by_variable(environment)) return;
     json_object_set_new(environment, "commit", PROGRAM.commit ? json_string(PROGRAM.commit) : json_null());
     json_object_set_new(environment, "dirty", PROGRAM.dirty ? json_boolean(strcmp(PROGRAM.dirty, "yes") == 0) : json_null());
 }
 
-static json_t *told(const char *text) {
+static json_t *text_or_unknown(const char *text) {
     return *text ? facts_without_folders(text) : json_null();
 }
 
 static json_t *build_json(void) {
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "type", PROGRAM.build_type, "compiler", told(PROGRAM.compiler), "flags",
-                     told(PROGRAM.flags), "cuda_compiler", told(PROGRAM.cuda_compiler), "cuda_flags", told(PROGRAM.cuda_flags),
-                     "cuda_architectures", told(PROGRAM.cuda_architectures));
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "type", PROGRAM.build_type, "compiler", text_or_unknown(PROGRAM.compiler),
+                     "flags", text_or_unknown(PROGRAM.flags), "cuda_compiler", text_or_unknown(PROGRAM.cuda_compiler), "cuda_flags",
+                     text_or_unknown(PROGRAM.cuda_flags), "cuda_architectures", text_or_unknown(PROGRAM.cuda_architectures));
 }
 
 static void add_program(json_t *environment) {

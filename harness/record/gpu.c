@@ -46,7 +46,7 @@ static json_t *value_of(Form form, const char *text) {
     return number == (double)(json_int_t)number ? json_integer((json_int_t)number) : json_real(number);
 }
 
-/* Which GPU: by UUID if the runtime told it; else the device-th of those that CUDA_VISIBLE_DEVICES shows. */
+/* Which GPU: by UUID if the runtime has it; else the device-th of those that CUDA_VISIBLE_DEVICES shows. */
 static void which_gpu(int device, const json_t *gpu_facts, char *which, size_t size) {
     const char *uuid = json_string_value(json_object_get(gpu_facts, "uuid"));
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -111,8 +111,8 @@ json_t *facts_gpu(int device, const json_t *gpu_facts, char *why, size_t why_siz
     if (answer) fill(gpu, answer);
     free(answer);
     for (int i = 0; i < FIELD_COUNT; i++) {
-        json_t *told = json_object_get(gpu_facts, FIELDS[i].key);
-        if (told && !json_is_null(told)) json_object_set(gpu, FIELDS[i].key, told);
+        json_t *known = json_object_get(gpu_facts, FIELDS[i].key);
+        if (known && !json_is_null(known)) json_object_set(gpu, FIELDS[i].key, known);
     }
     const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
     if (uuid) json_object_set_new(gpu, "uuid", identity_hidden(uuid));

@@ -69,8 +69,8 @@ void reply_end(const json_t *reply, size_t *kept_bytes, bool *restless) {
 }
 
 void reply_counting(const json_t *reply, const char **library, const char **no_launches, const char **no_bytes) {
-    const json_t *told = json_object_get(reply, KEY_COUNTING);
-    *library = json_string_value(json_object_get(told, KEY_LIBRARY));
-    *no_launches = json_string_value(json_object_get(told, KEY_LAUNCHES_REASON));
-    *no_bytes = json_string_value(json_object_get(told, KEY_BYTES_REASON));
+    const json_t *counting = json_object_get(reply, KEY_COUNTING);
+    *library = json_string_value(json_object_get(counting, KEY_LIBRARY));
+    *no_launches = json_string_value(json_object_get(counting, KEY_LAUNCHES_REASON));
+    *no_bytes = json_string_value(json_object_get(counting, KEY_BYTES_REASON));
 }

@@ -70,7 +70,7 @@ typedef struct Conditions {
 typedef struct ModeTiming {
     bool taken; /* the mode was asked for */
     size_t count, calls_per_sample;
-    double *seconds, *sm_mhz; /* per call; SM clock, NULL: not told */
+    double *seconds, *sm_mhz; /* per call; SM clock, NULL: unknown */
     char clock[64], why_none[512];
     Conditions conditions;
     CheckedSample checked[CHECKED_MAX];

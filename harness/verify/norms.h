@@ -31,7 +31,7 @@ typedef struct ErrorReport {
     bool judgeable; /* vacuous <= NORMS_VACUOUS_MAX; else `pass` does not verify the values */
 } ErrorReport;
 
-/* Above this share an output of zeros, or of noise of the reference's size, is hardly told from a correct one. */
+/* Above this share an output of zeros, or of noise of the reference's size, can hardly be distinguished from a correct one. */
 #define NORMS_VACUOUS_MAX 0.5
 
 /* Compares on all cores. actual: f32 or f64 on the host, `value` and `tolerance` of as many doubles. n = 0 passes. */
