@@ -39,6 +39,15 @@ class Results:
                     if timed and timed.get("median"):
                         self.times[campaign, row["case"], row["spec"], mode] = timed
 
+        self.told = collections.defaultdict(set)  # wrong definitions that any case of a variant in a campaign tells
+        for campaign, some in self.campaigns.items():
+            for row in (row for row in some if row["verdict"] == "pass"):
+                self.told[campaign, definition_of(row)].update(row.get("tells") or ())
+
+    def is_defined(self, row):
+        """False: under its own, looser bound the row does not tell a wrong definition, and no other case of the variant does."""
+        return not is_declared(row) or set(untold(row)) <= self.told[self.campaign(row), definition_of(row)]
+
     def in_markdown(self):
         """The same results with each of their texts as it may stand in a page."""
         parts = self.environments, self.ceilings, self.rows, self.claims, self.warnings, self.campaigns
@@ -193,10 +202,23 @@ def unjudged(row):
     return [name for name, e in (row.get("errors") or {}).items() if e.get("judgeable") is False]
 
 
+def definition_of(row):
+    """Rows that verify one definition: those of a variant and its tunables with the same words among the parameters."""
+    words = tuple(value for value in row["params"].values() if isinstance(value, str))
+    return row["spec"], row["dtype"], is_declared(row), words
+
+
+def untold(row):
+    """Wrong definitions that the row's tolerances would let pass. Older rows do not have this."""
+    return row.get("does_not_tell") or []
+
+
 def verdict_words(row):
-    """The verdict, and which outputs it leaves out."""
+    """The verdict, which outputs it leaves out, and which wrong definitions it does not tell from the right one."""
     left_out = unjudged(row) if row["verdict"] == "pass" else []
-    return row["verdict"] + (f" (not judgeable: {', '.join(left_out)})" if left_out else "")
+    marks = [f" (not judgeable: {', '.join(left_out)})"] * bool(left_out)
+    marks += [f" (does not tell {', '.join(untold(row))})"] * (row["verdict"] == "pass" and bool(untold(row)))
+    return row["verdict"] + "".join(marks)
 
 
 def worst_ratio(row):

@@ -31,6 +31,8 @@ typedef struct Work {
     double elements; /* that throughput counts: of the main input; rows of strings */
 } Work;
 
+enum { OP_MAX_WRONG = 8 };
+
 typedef struct Op {
     const char *name;
     const char *summary;
@@ -64,6 +66,13 @@ typedef struct Op {
      * spares reads counts (a NaN that decides an output alone), data that has to be read to know it does not (constants). Never too
      * many: a row that is faster than the device moves these and its outputs fails. bound: as for reference(). NULL: every byte. */
     double (*least_read)(const Case *problem, const Array *in, int bound);
+    /* Wrong definitions, by name, at most OP_MAX_WRONG, NULL last: what a slip makes of the op's own, such as a window of one
+     * element more. A row says which of them its tolerances would let pass (verify/definitions.h). NULL: none. */
+    const char *const *wrong;
+    /* One element of an output by definition wrong[which], to 2^-50 of it. right: what reference() gave for all outputs.
+     * False: it is no other definition there, or more would be needed to know its value. */
+    bool (*wrong_value)(const Case *problem, const Array *in, const Reference *right, int which, int output, size_t element,
+                        double *value);
     /* Does reference() call code that the user brought for this case? Then it runs in a worker, where it can crash or hang at its
      * own cost. NULL: never. */
     bool (*runs_user_code)(const Case *problem);

@@ -66,6 +66,8 @@ def case_table(results, rows):
     for row in sorted(ran, key=lambda row: (VERDICT_ORDER[row["verdict"]], r.median(row) or math.inf, row["spec"])):
         size, cold = r.work_bytes(row), r.median(row)
         verdict = r.verdict_words(row)
+        if row["verdict"] == "pass" and not results.is_defined(row):
+            verdict += ", definition not verified"
         if row["verdict"] == "pass" and not cold:
             verdict += f", not timed: {row.get('why_not_timed') or 'reason unknown'}"
         lines.append(

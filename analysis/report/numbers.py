@@ -63,7 +63,7 @@ def our_fastest(results, op, case):
 def beside(results, case, names):
     """A row for each name, of the latest campaign that has all of them; None: there is none."""
     for rows in reversed(list(results.campaigns.values())):
-        some = [row for row in rows if row["case"] == case and r.median(row) and not r.is_emulated(row)]
+        some = [row for row in rows if row["case"] == case and r.median(row) and rivals.stands(results, row)]
         ours = rivals.standing_of(some, published_programs(results.claims)).ours if some else None
         found = [row_of(some, name) if name != FASTEST else ours for name in names]
         if all(found):

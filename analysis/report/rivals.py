@@ -50,6 +50,10 @@ def fastest(rows):
     return min((row for row in rows if r.median(row, MODE)), key=lambda row: r.median(row, MODE), default=None)
 
 
+def stands(results, row):
+    return not r.is_emulated(row) and results.is_defined(row)
+
+
 def standing_of(rows, published):
     strict = [row for row in rows if not r.is_declared(row)]
 
@@ -68,7 +72,7 @@ def standings(results, op):
     published, machine = published_programs(results.claims), select.main_machine(results)
     found = collections.defaultdict(list)
     for rows in reversed(list(results.campaigns.values())):
-        here = (row for row in rows if row["op"] == op and results.machine(row) == machine and not r.is_emulated(row))
+        here = (row for row in rows if row["op"] == op and results.machine(row) == machine and stands(results, row))
         for case, some in r.grouped((row for row in here if r.median(row, MODE)), lambda row: row["case"]).items():
             found[case].append(standing_of(some, published))
     return {case: chosen_standing(some) for case, some in found.items()}
@@ -77,7 +81,7 @@ def standings(results, op):
 def latest(results, op):
     """case -> Standing of the latest rows, whatever their campaigns: for times, never for ratios."""
     published = published_programs(results.claims)
-    rows = (row for row in select.rows_of(results, op) if not r.is_emulated(row))
+    rows = (row for row in select.rows_of(results, op) if stands(results, row))
     return {case: standing_of(some, published) for case, some in r.grouped(rows, lambda row: row["case"]).items()}
 
 

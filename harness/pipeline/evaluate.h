@@ -42,6 +42,8 @@ void decide_by_status(Session *s, Status status);
  * written; NULL for timed samples. What passes must also be judgeable on the first inputs, or it verifies nothing: a row needs one
  * output that is both. */
 Status compare_outputs(Session *s, DataSet set, const char *when, bool *undecided);
+/* Into the row which wrong definitions the outputs that the variant gives would tell, and which they would let pass. */
+Status tell_definitions(Session *s);
 
 /* Asks for samples of the item's modes, for the row. *taken: false if an output failed, which is decided; else the row's timing has
  * the modes, with the samples that were compared. Other failures are the worker's. timeout_seconds: of all samples together, and of

@@ -334,6 +334,18 @@ Status instance_reference(Instance *instance, DataSet set, int bound, const Refe
     return status;
 }
 
+Status instance_definitions(Instance *instance, DataSet set, int bound, int output, Definitions *out) {
+    Definitions *known = &instance->definitions[set][bound][output];
+    if (!(instance->defined[set][bound] & 1u << output)) {
+        const Reference *reference;
+        TRY(instance_reference(instance, set, bound, &reference));
+        *known = definitions_told(instance->op, &instance->cases[set], instance->in[set], instance->out, reference, output);
+        instance->defined[set][bound] |= 1u << output;
+    }
+    *out = *known;
+    return STATUS_OK;
+}
+
 static Status make_exact(const Instance *instance, DataSet set, int bound, Array *exact) {
     for (int i = 0; i < instance->op->out_count; i++) {
         const size_t bytes = array_bytes(&instance->out[i]);

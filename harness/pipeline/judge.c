@@ -100,6 +100,26 @@ Status compare_outputs(Session *s, DataSet set, const char *when, bool *undecide
     return STATUS_OK;
 }
 
+static Status tell_on(const Session *s, DataSet set) {
+    Instance *instance = s->instance;
+    for (int i = 0; i < instance->op->out_count; i++) {
+        Definitions of;
+        if (!registry_gives(s->choice->entry, instance->out[i].name)) continue;
+        TRY(instance_definitions(instance, set, s->bound, i, &of));
+        s->row->told |= of.told;
+        s->row->untold |= of.applies;
+    }
+    s->row->untold &= ~s->row->told;
+    return STATUS_OK;
+}
+
+Status tell_definitions(Session *s) {
+    s->row->wrong = s->instance->op->wrong;
+    if (!s->row->wrong) return STATUS_OK;
+    TRY(tell_on(s, DATA_FIRST));
+    return s->row->untold && s->row->reverified ? tell_on(s, DATA_SECOND) : STATUS_OK;
+}
+
 /* ---- Timed samples. */
 
 static const size_t LARGE_BYTES = (size_t)1 << 30; /* of inputs and outputs: one check in each mode, and after the last sample */

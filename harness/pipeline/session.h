@@ -7,6 +7,7 @@
 #include "pipeline/run.h"
 #include "plan/registry.h"
 #include "record/row.h"
+#include "verify/definitions.h"
 
 /* ---- instance.c: a case made concrete: its sets of inputs, reference by its op, in memory that workers can map, and how commands
  * hand it over. Once per case, for all variants. */
@@ -30,8 +31,10 @@ typedef struct Instance {
     int poison;              /* index into POISONS: what the outputs held before the last run */
     bool own_data;           /* inputs came from the user: there is only the first set */
     Reference reference[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];
-    Array exact[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS]; /* the same for ops with exact() */
-    double least_read[INSTANCE_MAX_BOUNDS];                      /* 0: not asked for yet */
+    Array exact[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];                  /* the same for ops with exact() */
+    double least_read[INSTANCE_MAX_BOUNDS];                                       /* 0: not asked for yet */
+    Definitions definitions[DATA_SECOND + 1][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS]; /* of the outputs that have a bit in `defined` */
+    unsigned defined[DATA_SECOND + 1][INSTANCE_MAX_BOUNDS];
 } Instance;
 
 /* Shapes only, for supports(): no memory is taken and nothing has to be destroyed. */
@@ -60,6 +63,8 @@ int instance_sets(const Instance *instance);
  * or code is in them. The user's code runs in a worker; what becomes of it is a Status with "the reference of this case: " in
  * front. Loads the set. */
 Status instance_reference(Instance *instance, DataSet set, int bound, const Reference **out);
+/* What the tolerances of an output tell on a set, FIRST or SECOND; found once. */
+Status instance_definitions(Instance *instance, DataSet set, int bound, int output, Definitions *out);
 /* As instance_reference() for an op with exact(): the outputs as they must be, in their true sizes; never on disk. */
 Status instance_exact(Instance *instance, DataSet set, int bound, const Array **out);
 /* Marks the outputs in the shared memory as never written: they are shared by all variants of the case, and what one does not write

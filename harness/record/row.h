@@ -154,6 +154,8 @@ typedef struct Row {
     bool judged; /* `errors` is known, of so many outputs */
     OutputErrors errors[OP_MAX_ARRAYS];
     int error_count;
+    const char *const *wrong; /* of the op (op.h); NULL: it has none, or nothing passed */
+    unsigned told, untold;    /* bit per definition: the tolerances tell it from the right one, or would let it pass */
     bool reverified;
     bool timed; /* `timing` is known */
     ModeTiming timing[MODE_COUNT];

@@ -72,6 +72,10 @@ double discount_factor_reads(const Case *problem, const Discount *self, const Di
 
 Discount discount_of(const Case *problem, const Array *gamma, const Array *reset);
 
+/* wrong.c: Op.wrong of both ops; a sum of x, or of dy in the gradient, by a wrong definition. */
+extern const char *const DISCOUNT_WRONG[];
+bool discount_wrong_value(const Discount *self, const void *x, const double *right, int which, size_t element, double *value);
+
 /* reference.c */
 /* What the data is like, found by one pass over it. */
 typedef struct DiscountFacts {

@@ -285,6 +285,12 @@ static double least_read(const Case *problem, const Array *in, int bound) {
     return reads.elements * (double)dtype_size(problem->dtype) + discount_factor_reads(problem, &self, &reads);
 }
 
+static bool wrong_value(const Case *problem, const Array *in, const Reference *right, int which, int output, size_t element,
+                        double *value) {
+    const Discount self = discount_of(problem, &in[1], &in[2]);
+    return discount_wrong_value(&self, in[0].data, right[output].value, which, element, value);
+}
+
 RUNGS_OP(discounted_cumsum) = {
     .name = "discounted_cumsum",
     .summary = "y[i] = sum_j gamma^j x[i + j] along each row, or x[i - j]",
@@ -299,4 +305,6 @@ RUNGS_OP(discounted_cumsum) = {
     .reference = reference,
     .work = work,
     .least_read = least_read,
+    .wrong = DISCOUNT_WRONG,
+    .wrong_value = wrong_value,
 };

@@ -84,6 +84,14 @@ static double least_read(const Case *problem, const Array *in, int bound) {
     return (reads.elements + x) * (double)dtype_size(problem->dtype) + discount_factor_reads(problem, &self, &reads);
 }
 
+/* Of dx; what dgamma is made of is not among the outputs. */
+static bool wrong_value(const Case *problem, const Array *in, const Reference *right, int which, int output, size_t element,
+                        double *value) {
+    Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
+    self.adjoint = true;
+    return output == OUT_DX && discount_wrong_value(&self, in[IN_DY].data, right[output].value, which, element, value);
+}
+
 RUNGS_OP(discounted_cumsum_grad) = {
     .name = "discounted_cumsum_grad",
     .summary = "gradients of discounted_cumsum for x and gamma",
@@ -98,4 +106,6 @@ RUNGS_OP(discounted_cumsum_grad) = {
     .reference = reference,
     .work = work,
     .least_read = least_read,
+    .wrong = DISCOUNT_WRONG,
+    .wrong_value = wrong_value,
 };

@@ -28,4 +28,8 @@ typedef struct Ewm {
 
 Status ewm_reference(const Ewm *self, Reference *out);
 
+/* wrong.c: Op.wrong, Op.wrong_value. */
+extern const char *const EWM_WRONG[];
+bool ewm_wrong_value(const Ewm *self, const Reference *right, int which, size_t i, double *value);
+
 #endif

@@ -143,7 +143,7 @@ static double drift_of(const Params *params, Dd alpha, Dd q) {
     return q.hi > 0 ? fmax(off, fabs(dd_add_double(dd_negate(q), direct).hi)) / q.hi + 0x1p-54 : 0;
 }
 
-static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
+static Ewm ewm_of(const Case *problem, const Array *in, int bound) {
     const Params *params = &problem->params;
     const size_t periods = (size_t)params_int(params, "min_periods");
     Ewm self = {
@@ -160,7 +160,18 @@ static Status reference(const Case *problem, const Array *in, int bound, Referen
     };
     decay(params, &self.alpha, &self.q);
     self.drift = drift_of(params, self.alpha, self.q);
+    return self;
+}
+
+static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
+    const Ewm self = ewm_of(problem, in, bound);
     return ewm_reference(&self, &out[0]);
+}
+
+static bool wrong_value(const Case *problem, const Array *in, const Reference *right, int which, int output, size_t element,
+                        double *value) {
+    const Ewm self = ewm_of(problem, in, 0);
+    return ewm_wrong_value(&self, &right[output], which, element, value);
 }
 
 /* Operations per element by the definition: multiply and add for the sum and for the weights, a division; the variance's sum of
@@ -226,4 +237,6 @@ RUNGS_OP(ewm) = {
     .reference = reference,
     .work = work,
     .least_read = least_read,
+    .wrong = EWM_WRONG,
+    .wrong_value = wrong_value,
 };

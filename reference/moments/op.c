@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "reference/vector.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,6 +128,28 @@ static double least_read(const Case *problem, const Array *in, int bound) {
     return (double)(read + (read > 0 ? array_count(&in[1]) : 0)) * (double)dtype_size(problem->dtype);
 }
 
+enum { WRONG_DDOF, WRONG_BIAS, WRONG_EXCESS };
+static const char *const WRONG[] = {[WRONG_DDOF] = "ddof=1", [WRONG_BIAS] = "unbiased", [WRONG_EXCESS] = "excess", NULL};
+
+/* Of samples: pandas' and SciPy's unbiased estimates. Weights have several, of which none is looked at. */
+static bool wrong_value(const Case *problem, const Array *in, const Reference *right, int which, int output, size_t element,
+                        double *value) {
+    (void)problem;
+    const double n = (double)in[0].shape[0], of = right[output].value[element];
+    if (array_count(&in[1]) > 0 || n < 4) return false;
+    if (which == WRONG_DDOF && output == MOMENTS_VAR)
+        *value = of * (n / (n - 1));
+    else if (which == WRONG_BIAS && output == MOMENTS_SKEWNESS)
+        *value = of * (sqrt(n * (n - 1)) / (n - 2));
+    else if (which == WRONG_BIAS && output == MOMENTS_KURTOSIS)
+        *value = 3 + (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * (of - 3) + 6);
+    else if (which == WRONG_EXCESS && output == MOMENTS_KURTOSIS)
+        *value = of - 3;
+    else
+        return false;
+    return true;
+}
+
 RUNGS_OP(moments) = {
     .name = "moments",
     .summary = "mean, var, skewness, kurtosis, min, max of every column of x[rows, cols]",
@@ -141,4 +164,6 @@ RUNGS_OP(moments) = {
     .reference = moments_reference,
     .work = work,
     .least_read = least_read,
+    .wrong = WRONG,
+    .wrong_value = wrong_value,
 };

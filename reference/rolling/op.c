@@ -94,5 +94,7 @@ RUNGS_OP(rolling) = {
     .reference = reference,
     .work = work,
     .least_read = least_read,
+    .wrong = ROLLING_WRONG,
+    .wrong_value = rolling_wrong_value,
     .runs_user_code = runs_user_code,
 };

@@ -52,6 +52,11 @@ Status rolling_reference(const Case *problem, const Array *x, int bound, Referen
 /* apply.c: the user's own window function. */
 Status rolling_apply_reference(const Case *problem, const Array *x, int bound, Reference *out);
 
+/* wrong.c: Op.wrong, Op.wrong_value. */
+extern const char *const ROLLING_WRONG[];
+bool rolling_wrong_value(const Case *problem, const Array *in, const Reference *right, int which, int output, size_t element,
+                         double *value);
+
 /* reference.c: exact sums of the window that ends at `last`, for mean, sum, var and std. */
 typedef struct RollingSums {
     const RollingProblem *problem;
