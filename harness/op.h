@@ -46,6 +46,7 @@ typedef struct Op {
     /* The sizes of outputs depend on the data (strings): the first dimension that shapes() gives an output is the most it can need,
      * and variants allocate their outputs through args->memory. */
     bool sized_by_data;
+    int text; /* 1 + the index of an input whose ASCII letters may be any others, so that timed calls can have new ones; 0: none */
     /* Names, dtypes and shapes of inputs and outputs for a case; data pointers stay NULL. */
     Status (*shapes)(const Case *problem, Array *in, Array *out);
     /* From arrays of the user's own (names, dtypes and shapes set; some may be missing: in[i].rank < 0) fill the parameters that

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/shares.h"
+#include "base/vary.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -190,6 +191,11 @@ static void cpu_release(void *pointer) {
     munmap(header->mapping, header->mapped_bytes);
 }
 
+static Status cpu_vary(const Vary *how, DType dtype, size_t n, const void *a, const void *b, void *to) {
+    vary_all(how, dtype, n, a, b, to);
+    return STATUS_OK;
+}
+
 static Status cpu_protect(void *pointer, bool read_only) {
     const size_t page = page_bytes();
     const Header *header = header_of(pointer);
@@ -261,6 +267,7 @@ const Device *device_cpu(void) {
         .in_use = cpu_in_use,
         .granularity = 4096,
         .describe = fault_describe,
+        .vary = cpu_vary,
         .protect = cpu_protect,
     };
     return &device;

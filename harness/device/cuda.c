@@ -127,6 +127,10 @@ static Status cuda_digest(const void *data, size_t bytes, uint64_t *out) {
     return digest_gpu(data, bytes, digest_seed, digest_word, stream, out);
 }
 
+static Status cuda_vary(const Vary *how, DType dtype, size_t n, const void *a, const void *b, void *to) {
+    return vary_gpu(how, dtype, n, a, b, to, stream);
+}
+
 static Status cuda_allocate(size_t bytes, void **out) {
     *out = NULL;
     const cudaError_t error = cudaMalloc(out, bytes ? bytes : 1);
@@ -243,6 +247,7 @@ const Device *device_cuda(void) {
         .copy_out = cuda_copy_out,
         .fill = cuda_fill,
         .digest = cuda_digest,
+        .vary = cuda_vary,
         .wait = cuda_wait,
         .stream = cuda_stream,
         .in_use = cuda_in_use,

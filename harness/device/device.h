@@ -2,6 +2,7 @@
 #ifndef RUNGS_DEVICE_DEVICE_H
 #define RUNGS_DEVICE_DEVICE_H
 
+#include "base/array.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 #include <stdint.h>
 
 struct json_t;
+struct Vary;
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +49,8 @@ typedef struct Device {
     /* A 64-bit checksum, computed on the device, to detect changes within this process: a random seed makes it another one in each.
      * Two blocks that differ have the same with a probability of 2^-64. NULL: compare the bytes. */
     Status (*digest)(const void *data, size_t bytes, uint64_t *out);
+    /* What base/vary.h makes of a and b, n elements each, on the device. NULL: it is made on the host. */
+    Status (*vary)(const struct Vary *how, DType dtype, size_t n, const void *a, const void *b, void *to);
     /* Makes a whole allocation readable only, or writable again: writing to it ends the process. NULL: the device cannot. */
     Status (*protect)(void *pointer, bool read_only);
 } Device;

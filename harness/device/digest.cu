@@ -2,6 +2,8 @@
 
 #include "kernel.h"
 
+enum { VARY_THREADS = 256 };
+static const size_t VARY_BLOCKS_MOST = 1 << 16;
 enum { DIGEST_THREADS = 256, DIGEST_BLOCKS = 1024, WARP = 32 };
 
 static __global__ void __launch_bounds__(DIGEST_THREADS)
@@ -29,4 +31,32 @@ Status digest_gpu(const void *data, size_t bytes, uint64_t seed, void *word, voi
     TRY_CUDA(cudaMemcpyAsync(out, word, sizeof *out, cudaMemcpyDeviceToHost, ordered));
     TRY_CUDA(cudaStreamSynchronize(ordered));
     return STATUS_OK;
+}
+
+static __device__ unsigned char vary_element(const Vary &how, size_t i, const unsigned char *a, const unsigned char *) {
+    return vary_letter(&how, i, a[i]);
+}
+
+template <typename T> static __device__ T vary_element(const Vary &how, size_t i, const T *a, const T *b) {
+    if (how.how != VARY_MIX) return static_cast<T>(vary_number(&how, i, a[i]));
+    return vary_takes(vary_bits(&how, i / VARY_BITS), i, a[i], b[i]) ? b[i] : a[i];
+}
+
+template <typename T>
+static __global__ void __launch_bounds__(VARY_THREADS) vary_kernel(Vary how, size_t n, const T *a, const T *b, T *to) {
+    const size_t stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) to[i] = vary_element(how, i, a, b);
+}
+
+template <typename T> static Status vary_as(const Vary *how, size_t n, const void *a, const void *b, void *to, void *stream) {
+    const size_t wanted = (n + VARY_THREADS - 1) / VARY_THREADS, blocks = wanted < VARY_BLOCKS_MOST ? wanted : VARY_BLOCKS_MOST;
+    return launch(vary_kernel<T>, {static_cast<unsigned>(blocks), VARY_THREADS, 0, stream}, *how, n, static_cast<const T *>(a),
+                  static_cast<const T *>(b), static_cast<T *>(to));
+}
+
+Status vary_gpu(const Vary *how, DType dtype, size_t n, const void *a, const void *b, void *to, void *stream) {
+    if (how->how == VARY_LETTERS) return vary_as<unsigned char>(how, n, a, b, to, stream);
+    if (dtype == DTYPE_F32) return vary_as<float>(how, n, a, b, to, stream);
+    if (dtype == DTYPE_F64) return vary_as<double>(how, n, a, b, to, stream);
+    return status_fail(STATUS_INTERNAL, "%s is not varied", dtype_name(dtype));
 }

@@ -1,8 +1,10 @@
-/* digest.h - a checksum of device memory, computed on the GPU: detects that an array changed without copying it to the host. */
+/* digest.h - what the GPU does with arrays of ours: a checksum, which tells that one changed without copying it to the host, and
+ * the inputs of timed calls. */
 #ifndef RUNGS_DEVICE_DIGEST_H
 #define RUNGS_DEVICE_DIGEST_H
 
 #include "base/status.h"
+#include "base/vary.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +33,8 @@ enum { DIGEST_STEP = 16 }; /* bytes that are read at once, from the first addres
 /* The sum over `bytes` bytes at any address: of the aligned words, numbered from 0, then of the single bytes before and behind
  * them. data: on the device; word: 8 bytes there, overwritten. Waits for the stream. */
 Status digest_gpu(const void *data, size_t bytes, uint64_t seed, void *word, void *stream, uint64_t *out);
+/* Device.vary on a stream. */
+Status vary_gpu(const Vary *how, DType dtype, size_t n, const void *a, const void *b, void *to, void *stream);
 
 #ifdef __cplusplus
 }

@@ -132,17 +132,38 @@ Status buffer_poison(Buffer *buffer) {
     return buffer->bytes ? buffer->device->fill(buffer->array.data, poison, buffer->bytes) : STATUS_OK;
 }
 
-Status buffer_upload_part(Buffer *buffer, size_t at, const void *host, size_t bytes) {
-    const Device *device = buffer->device;
-    if (bytes == 0) return STATUS_OK;
-    if (device->protect) TRY(device->protect(buffer->base, false));
-    TRY(device->copy_in((unsigned char *)buffer->array.data + at, host, bytes));
-    return device->protect ? device->protect(buffer->base, true) : STATUS_OK;
+static Status protect(const Buffer *buffer, bool read_only) {
+    return buffer->device->protect ? buffer->device->protect(buffer->base, read_only) : STATUS_OK;
+}
+
+/* The payload is written from here on variants may read it only. */
+static Status close_payload(Buffer *buffer) {
+    TRY(protect(buffer, true));
+    return take_digest(buffer, buffer->array.data, buffer->bytes, &buffer->payload_digest);
 }
 
 Status buffer_upload(Buffer *buffer, const void *host) {
-    TRY(buffer_upload_part(buffer, 0, host, buffer->bytes));
-    return take_digest(buffer, buffer->array.data, buffer->bytes, &buffer->payload_digest);
+    if (buffer->bytes == 0) return STATUS_OK;
+    TRY(protect(buffer, false));
+    TRY(buffer->device->copy_in(buffer->array.data, host, buffer->bytes));
+    return close_payload(buffer);
+}
+
+Status buffer_vary(Buffer *buffer, const Vary *how, const void *a, const void *b) {
+    TRY(protect(buffer, false));
+    TRY(buffer->device->vary(how, buffer->array.dtype, array_count(&buffer->array), a, b, buffer->array.data));
+    return close_payload(buffer);
+}
+
+Status buffer_vary_from_host(Buffer *buffer, const Vary *how, const void *a, const void *b) {
+    const size_t size = dtype_size(buffer->array.dtype), count = array_count(&buffer->array), step = sizeof actual / size;
+    TRY(protect(buffer, false));
+    for (size_t begin = 0; begin < count; begin += step) {
+        const size_t end = count - begin < step ? count : begin + step;
+        vary_some(how, buffer->array.dtype, begin, end, a, b, (void *)((uintptr_t)actual - begin * size));
+        TRY(buffer->device->copy_in((unsigned char *)buffer->array.data + begin * size, actual, (end - begin) * size));
+    }
+    return close_payload(buffer);
 }
 
 typedef struct Comparison {

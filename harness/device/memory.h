@@ -3,6 +3,7 @@
 #define RUNGS_DEVICE_MEMORY_H
 
 #include "base/array.h"
+#include "base/vary.h"
 #include "device/device.h"
 
 #ifdef __cplusplus
@@ -31,8 +32,9 @@ void buffer_poison_with(unsigned char byte);
 unsigned char buffer_poison_byte(void);
 /* Fills the payload, which variants may only read from then on: on the CPU, writing to it ends the process. */
 Status buffer_upload(Buffer *buffer, const void *host);
-/* The same for some bytes at an offset, of a payload that was uploaded. */
-Status buffer_upload_part(Buffer *buffer, size_t at, const void *host, size_t bytes);
+/* The same with what base/vary.h makes of two arrays of the payload's size on the device, which has vary(), or on the host. */
+Status buffer_vary(Buffer *buffer, const Vary *how, const void *a, const void *b);
+Status buffer_vary_from_host(Buffer *buffer, const Vary *how, const void *a, const void *b);
 /* STATUS_CHECK naming the array, the side and the first byte's distance if a guard changed. */
 Status buffer_check_guards(const Buffer *buffer);
 /* STATUS_CHECK naming the array and the first element if the payload differs from `host`, which it was uploaded from: bit by bit,

@@ -154,11 +154,11 @@ class Jax(Library):
             return reply(why_none="JAX does not hand out what it launches")
         where = {"mode": mode.encode(), "warm": mode in ("hot", "complete"), "back_to_back": mode == "hot"}
         begin = perf_counter()
-        self.sample_at(types.SimpleNamespace(**where, index=0, pilot=True, last=False), run, rotation)
+        self.sample_at(types.SimpleNamespace(**where, index=0, count=0, pilot=True), run, rotation)
         affordable = int(limits[wire.KEY_SECONDS] / (perf_counter() - begin))
         count = max(limits[wire.KEY_MIN_SAMPLES], min(limits[wire.KEY_MAX_SAMPLES], affordable))
         samples = [
-            self.sample_at(types.SimpleNamespace(**where, index=i, pilot=False, last=i + 1 == count), run, rotation)
+            self.sample_at(types.SimpleNamespace(**where, index=i, count=count, pilot=False), run, rotation)
             for i in range(count)
         ]
         return reply(samples, "steady clock")

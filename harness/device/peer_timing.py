@@ -18,8 +18,8 @@ def structure(name, **fields):
 
 Flag, Size, Text, Pointer = ctypes.c_bool, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
 Numbers = ctypes.POINTER(ctypes.c_double)
-SamplePlace = structure("SamplePlace", mode=Text, index=Size, pilot=Flag, last=Flag, warm=Flag, back_to_back=Flag)
-BEFORE = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace), ctypes.POINTER(ctypes.c_int))
+SamplePlace = structure("SamplePlace", mode=Text, index=Size, count=Size, pilot=Flag, warm=Flag, back_to_back=Flag)
+BEFORE = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace))
 TAKEN = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace))
 MeasuredWork = structure(
     "MeasuredWork", run=CALL, context=Pointer, after=Pointer, host_counts=Flag, before=BEFORE, taken=TAKEN
@@ -93,7 +93,7 @@ class Engine:
 
         work, out = MeasuredWork(CALL(lambda _: guarded(call))), Samples()
         if rotation:
-            work.before = BEFORE(lambda _, place, slot: guarded(lambda: before(place.contents)))
+            work.before = BEFORE(lambda _, place: guarded(lambda: before(place.contents)))
             work.taken = TAKEN(lambda _, place: guarded(lambda: rotation.taken(place.contents, kept[0])))
         bounds = MeasureLimits(limits[wire.KEY_MIN_SAMPLES], limits[wire.KEY_MAX_SAMPLES], limits[wire.KEY_SECONDS])
         number = ctypes.c_int()

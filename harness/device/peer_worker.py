@@ -31,6 +31,7 @@ from peer_protocol import Failure
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES_MOST = 64  # as in device/shared.h
 POISON = 0xFF  # as in base/poison.h: an output element that still has it in every byte was never written
+READ_BYTES = 64 << 20  # of outputs that are read after every sample
 UNACCOUNTED_SECONDS = 20e-6  # CPU time of threads that have ended; starting a thread takes longer
 LEAST_SHARE = 0.05  # of the busiest thread's time: libraries wake threads that find nothing to do
 FOR_THE_MOMENT = tuple(map(os.strerror, (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EIO)))
@@ -201,7 +202,7 @@ class Worker:
     def run(self, command):
         self.poison = command.get(wire.KEY_POISON, POISON)
         number = command.get(wire.KEY_SET, 0)
-        self.give(number, self.sets[number])
+        self.give(self.sets[number])
         self.poison_outputs()
         self.wait(None)
         counts_threads = self.clock == "cpu"
@@ -226,9 +227,9 @@ class Worker:
         for out in self.outputs.values():
             poisoned(out, self.poison)
 
-    def give(self, number, arrays):
-        """The inputs of a set as the library has them."""
-        self.exchange.case, self.exchange.inputs = self.case[0], self.sets[number]
+    def give(self, arrays):
+        """Inputs as the library has them."""
+        self.exchange.case, self.exchange.inputs = self.case[0], arrays
         self.exchange.give(arrays)
 
     def shared(self, outputs):
@@ -239,18 +240,21 @@ class Worker:
             return {}
         return {wire.KEY_COUNTS: [put(given.get(name), out, name) for name, out in self.outputs.items()]}
 
-    def show(self, mode, sample, number, outputs):
-        """The parent compares the outputs of a timed sample; it ends this process if they are wrong. They are read at once: what a thread still
-        computes is missing."""
-        command = self.converse(
-            {
-                wire.KEY_OK: True,
-                wire.KEY_CHECK: {wire.KEY_MODE: mode, wire.KEY_SAMPLE: sample, wire.KEY_SET: number},
-                **self.shared(outputs),
-            }
-        )
+    def ask(self, key, mode, sample, count, **more):
+        """Says something of a sample to the parent, which answers or ends this process."""
+        place = {wire.KEY_MODE: mode, wire.KEY_SAMPLE: sample, wire.KEY_OF: count}
+        command = self.converse({wire.KEY_OK: True, key: place, **more})
         if command.get(wire.KEY_DO) != wire.DO_CONTINUE:
-            raise Failure("internal", 'a check is answered by the command "continue"')
+            raise Failure("internal", 'a sample is answered by the command "continue"')
+        return command
+
+    def taken(self, mode, sample, count, outputs):
+        """The parent says whether it compares the outputs of this sample; it ends this process if they are wrong. Those of a CPU library are read
+        before it is asked: what a thread still computes is missing."""
+        bytes_of = sum(out.nbytes for out in self.outputs.values())
+        read = self.shared(outputs) if self.clock == "cpu" and bytes_of <= READ_BYTES else None
+        if self.ask(wire.KEY_TAKEN, mode, sample, count)[wire.KEY_SHOW]:
+            self.ask(wire.KEY_CHECK, mode, sample, count, **(self.shared(outputs) if read is None else read))
         self.poison_outputs()
 
     def wait(self, outputs):
@@ -264,11 +268,12 @@ class Worker:
         engine = peer_timing.Engine(self.measure)
         rotation = peer_rotation.Rotation(
             self.sets,
-            command.get(wire.KEY_FROM_SET, 0),
-            command.get(wire.KEY_CHECKS),
+            command[wire.KEY_VARY],
+            engine.c,
             self.give,
             lambda: self.wait(self.call()),
-            self.show,
+            self.ask,
+            self.taken,
         )
         self.poison_outputs()
         timing = peer_timing.time_modes(engine, self.clock, self.call, command, self.fetched, rotation)

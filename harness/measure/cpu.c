@@ -38,7 +38,7 @@ Status measure_cpu(Mode mode, const MeasuredWork *work, const MeasureLimits *lim
     if (mode == MODE_ENQUEUE || mode == MODE_COMPLETE) return none(out, "a CPU variant is done when its call returns; see `hot`");
     CpuSession session = {.work = work, .calls = 1};
     uint64_t *sweep = NULL;
-    const SamplingSource source = {mode, work, take, &session, false};
+    const SamplingSource source = {mode, work, take, &session, limits, false};
     if (mode == MODE_COLD) {
         session.sweep = sweep = cache_sweep_open(&session.sweep_words);
         if (!sweep) {
@@ -50,7 +50,7 @@ Status measure_cpu(Mode mode, const MeasuredWork *work, const MeasureLimits *lim
     Sample pilot;
     Status status = sampling_pilot(&source, &pilot);
     if (status == STATUS_OK && mode == MODE_HOT) status = sampling_grow(&source, &session.calls, CALLS_MAX, &pilot);
-    if (status == STATUS_OK) status = sampling_run(&source, limits, &pilot, out);
+    if (status == STATUS_OK) status = sampling_run(&source, &pilot, out);
     out->calls_per_sample = session.calls;
     free(sweep);
     return status;

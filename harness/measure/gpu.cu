@@ -29,9 +29,8 @@ struct GpuSession {
     GpuQueue queue;
     const SamplingSource *source;
     cudaEvent_t begin, end;
-    cudaGraphExec_t graphs[2]; /* in MODE_GRAPH: of the inputs in either slot, once captured */
-    int slot;
-    bool queued; /* launches go behind the blocking kernel */
+    cudaGraphExec_t graph; /* in MODE_GRAPH: one call */
+    bool queued;           /* launches go behind the blocking kernel */
     bool timed_out;
     double hold_seconds;
     double host_seconds; /* from the sample's first call until its last returned */
@@ -40,7 +39,7 @@ struct GpuSession {
 
 static Status call_once(GpuSession *session) {
     if (session->mode != MODE_GRAPH) return session->work->run(session->work->context);
-    TRY_CUDA(cudaGraphLaunch(session->graphs[session->slot], session->queue.stream));
+    TRY_CUDA(cudaGraphLaunch(session->graph, session->queue.stream));
     return STATUS_OK;
 }
 
@@ -74,7 +73,7 @@ static Status no_graph(Samples *out, const char *step, const char *why) {
     return STATUS_OK;
 }
 
-/* Records one call into the slot's graph. What cannot be captured is no failure: why_none says what stood in the way. */
+/* Records one call. What cannot be captured is no failure: why_none says what stood in the way. */
 static Status capture(GpuSession *session, Samples *out) {
     const cudaStream_t stream = session->queue.stream;
     cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
@@ -93,26 +92,16 @@ static Status capture(GpuSession *session, Samples *out) {
         (void)no_graph(out, "capture", cudaGetErrorString(error));
     else if (nodes == 0)
         (void)no_graph(out, "capture", "the call enqueues nothing on its stream");
-    else if ((error = cudaGraphInstantiate(&session->graphs[session->slot], graph, 0)) != cudaSuccess)
+    else if ((error = cudaGraphInstantiate(&session->graph, graph, 0)) != cudaSuccess)
         (void)no_graph(out, "cudaGraphInstantiate", cudaGetErrorString(error));
-    if (error != cudaSuccess) session->graphs[session->slot] = nullptr;
+    if (error != cudaSuccess) session->graph = nullptr;
     if (graph) (void)cudaGraphDestroy(graph);
     (void)cudaGetLastError(); /* a refused capture is not the device's fault */
     TRY_CUDA(cudaStreamSynchronize(stream));
     return STATUS_OK;
 }
 
-/* Inputs that moved need a graph of their own. */
-static Status follow_inputs(GpuSession *session, const Sample *sample) {
-    Samples refused = {};
-    session->slot = sample->slot;
-    if (session->mode != MODE_GRAPH || session->graphs[session->slot]) return STATUS_OK;
-    TRY(capture(session, &refused));
-    return session->graphs[session->slot] ? STATUS_OK : status_fail(STATUS_DEVICE, "%s", refused.why_none);
-}
-
 static Status take_once(GpuSession *session, Sample *sample) {
-    TRY(follow_inputs(session, sample));
     const Status enqueued = enqueue_sample(session);
     gpu_queue_release(&session->queue); /* whatever happened: nothing may stay blocked */
     if (enqueued != STATUS_OK) {
@@ -146,7 +135,6 @@ static bool by_host(Mode mode) {
 /* Host time until the call returns, or until its work is done; the queue is empty when the call is made. */
 static Status take_host(void *context, Sample *sample) {
     GpuSession *session = static_cast<GpuSession *>(context);
-    session->slot = sample->slot;
     TRY_CUDA(cudaStreamSynchronize(session->queue.stream));
     const double begin = clock_seconds();
     TRY(call_once(session));
@@ -184,16 +172,15 @@ static Status replay_refused(GpuSession *session, Status status, Samples *out) {
 
 static Status take_series(GpuSession *session, const MeasureLimits *limits, Samples *out) {
     const bool host = by_host(session->mode);
-    const SamplingSource source = {session->mode, session->work, host ? take_host : take_events, session, true};
+    const SamplingSource source = {session->mode, session->work, host ? take_host : take_events, session, limits, true};
     session->source = &source;
     if (session->mode == MODE_GRAPH) {
         if (session->work->after) return no_graph(out, "the call allocates memory", "a replay would write to the old address");
         Sample first = {};
         first.place.pilot = true;
         TRY(sampling_prepare(&source, &first));
-        session->slot = first.slot;
         TRY(capture(session, out));
-        if (!session->graphs[session->slot]) return STATUS_OK;
+        if (!session->graph) return STATUS_OK;
     }
     TRY_CUDA(cudaEventCreate(&session->begin));
     TRY_CUDA(cudaEventCreate(&session->end));
@@ -201,7 +188,7 @@ static Status take_series(GpuSession *session, const MeasureLimits *limits, Samp
     const Status piloted = host ? sampling_pilot(&source, &pilot) : pilot_events(&source, session, &pilot);
     if (piloted == STATUS_DEVICE && session->mode == MODE_GRAPH) return replay_refused(session, piloted, out);
     TRY(piloted);
-    TRY(sampling_run(&source, limits, &pilot, out));
+    TRY(sampling_run(&source, &pilot, out));
     out->calls_per_sample = session->calls;
     out->clock = host ? CLOCK_HOST : session->queued ? CLOCK_QUEUED : CLOCK_NOT_QUEUED;
     return STATUS_OK;
@@ -222,8 +209,7 @@ Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const Meas
         return STATUS_OK;
     }
     if (status == STATUS_OK) status = take_series(&session, limits, out);
-    for (int slot = 0; slot < 2; slot++)
-        if (session.graphs[slot]) (void)cudaGraphExecDestroy(session.graphs[slot]);
+    if (session.graph) (void)cudaGraphExecDestroy(session.graph);
     if (session.begin) (void)cudaEventDestroy(session.begin);
     if (session.end) (void)cudaEventDestroy(session.end);
     gpu_queue_close(&session.queue);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,8 +23,8 @@ enum { MEASURE_MODE_COUNT = MODE_FIRST };
 typedef struct SamplePlace {
     const char *mode;
     size_t index;
+    size_t count;      /* of the mode's samples; of a pilot it is known once it counts, 0 before */
     bool pilot;        /* sets the number of samples; becomes sample 0 only if its call was long */
-    bool last;         /* of its mode; never said of a pilot */
     bool warm;         /* hot, graph, complete: the caches are to hold what a call before it left there */
     bool back_to_back; /* hot, graph: a sample may be several calls with nothing between them */
 } SamplePlace;
@@ -37,9 +38,9 @@ typedef struct MeasuredWork {
     Status (*after)(void *context);
     /* The host's time in run() counts, for it allocates by cudaMalloc, which no stream orders: nothing is queued ahead. */
     bool host_counts;
-    /* Before a sample, its flush and its hold: prepares inputs and outputs. *slot: 0 or 1, which of two places the inputs are in;
-     * each has a CUDA graph of its own. NULL: nothing changes between samples. */
-    Status (*before)(void *context, const SamplePlace *place, int *slot);
+    /* Before a sample, its flush and its hold: prepares inputs and outputs, where they are. NULL: nothing changes between samples.
+     */
+    Status (*before)(void *context, const SamplePlace *place);
     /* After a sample that counts, before after(). NULL: nothing. */
     Status (*taken)(void *context, const SamplePlace *place);
 } MeasuredWork;
@@ -66,6 +67,8 @@ Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const Meas
  * a stream (graph, enqueue, complete) give a reason. */
 Status measure_cpu(Mode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out);
 void samples_free(Samples *samples);
+/* For the workers of Python libraries: vary_all() by a key (base/vary.h). how: a VaryHow, dtype: a DType. */
+void measure_vary(int how, uint64_t key, int dtype, size_t n, const void *a, const void *b, void *to);
 
 /* Does a variant work on the stream it was given? Block that stream, run the variant, and watch its output.
  *
@@ -86,7 +89,6 @@ Status wrong_stream_gpu(Status (*run)(void *context), void *context, void *strea
 
 typedef struct Sample {
     SamplePlace place;
-    int slot;       /* of the inputs, as before() said */
     double seconds; /* per call */
     double sm_mhz;  /* NaN: unknown */
     double wall; /* what taking it cost on the steady clock, with flush, waiting and all; set by sampling_take, without taken() */
@@ -100,6 +102,7 @@ typedef struct SamplingSource {
     const MeasuredWork *work;
     SamplingTake take;
     void *context;
+    const MeasureLimits *limits;
     bool on_gpu; /* keep an SM clock per sample */
 } SamplingSource;
 
@@ -111,7 +114,7 @@ Status sampling_grow(const SamplingSource *source, size_t *calls, size_t most, S
 Status sampling_prepare(const SamplingSource *source, Sample *sample);
 /* Fills out->seconds, sm_mhz and count. `pilot` was taken from the same source; one whose call was long is kept as the first
  * sample, so that a call of seconds is never run for nothing. On failure `out` is empty. */
-Status sampling_run(const SamplingSource *source, const MeasureLimits *limits, const Sample *pilot, Samples *out);
+Status sampling_run(const SamplingSource *source, const Sample *pilot, Samples *out);
 /* The least number of samples where a call takes so long (0: not known): fewer than the limits say if these took more than twice
  * the mode's time, but three. */
 size_t sampling_least(const MeasureLimits *limits, double call_seconds);

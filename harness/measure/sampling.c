@@ -1,6 +1,7 @@
 #include "measure/measure.h"
 
 #include "base/ranges.h"
+#include "base/vary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ Status sampling_prepare(const SamplingSource *source, Sample *sample) {
     place->mode = mode_name(source->mode);
     place->back_to_back = source->mode == MODE_HOT || source->mode == MODE_GRAPH;
     place->warm = place->back_to_back || source->mode == MODE_COMPLETE;
-    return work->before ? work->before(work->context, place, &sample->slot) : STATUS_OK;
+    return work->before ? work->before(work->context, place) : STATUS_OK;
 }
 
 static Status take(const SamplingSource *source, SamplePlace place, Sample *sample) {
@@ -36,7 +37,8 @@ static Status take(const SamplingSource *source, SamplePlace place, Sample *samp
     sample->wall = clock_seconds() - begin;
     if (!(sample->seconds >= 0))
         return status_fail(STATUS_INTERNAL, "%s: a sample took %a seconds", sample->place.mode, sample->seconds);
-    if (work->taken && (!place.pilot || sample->seconds > KEEP_PILOT_SECONDS)) TRY(work->taken(work->context, &sample->place));
+    if (place.pilot && sample->seconds > KEEP_PILOT_SECONDS) sample->place.count = sampling_count(source->limits, sample->wall);
+    if (work->taken && sample->place.count > 0) TRY(work->taken(work->context, &sample->place));
     return work->after ? work->after(work->context) : STATUS_OK;
 }
 
@@ -72,15 +74,15 @@ size_t sampling_count(const MeasureLimits *limits, double pilot_wall) {
 static Status take_series(const SamplingSource *source, size_t count, Samples *out) {
     while (out->count < count) {
         Sample sample;
-        TRY(take(source, (SamplePlace){.index = out->count, .last = out->count + 1 == count}, &sample));
+        TRY(take(source, (SamplePlace){.index = out->count, .count = count}, &sample));
         if (out->sm_mhz) out->sm_mhz[out->count] = sample.sm_mhz;
         out->seconds[out->count++] = sample.seconds;
     }
     return STATUS_OK;
 }
 
-Status sampling_run(const SamplingSource *source, const MeasureLimits *limits, const Sample *pilot, Samples *out) {
-    const size_t count = sampling_count(limits, pilot->wall);
+Status sampling_run(const SamplingSource *source, const Sample *pilot, Samples *out) {
+    const size_t count = sampling_count(source->limits, pilot->wall);
     out->count = 0;
     out->seconds = calloc(count, sizeof *out->seconds);
     out->sm_mhz = source->on_gpu ? calloc(count, sizeof *out->sm_mhz) : NULL;
@@ -96,4 +98,9 @@ Status sampling_run(const SamplingSource *source, const MeasureLimits *limits, c
     const Status status = take_series(source, count, out);
     if (status != STATUS_OK) samples_free(out);
     return status;
+}
+
+void measure_vary(int how, uint64_t key, int dtype, size_t n, const void *a, const void *b, void *to) {
+    const Vary self = vary_open((VaryHow)how, key, n);
+    vary_all(&self, (DType)dtype, n, a, b, to);
 }

@@ -1,9 +1,9 @@
 #include "pipeline/session.h"
 
-#include "base/change.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/poison.h"
+#include "base/rng.h"
 #include "device/child.h"
 #include "plan/case.h"
 #include "plan/registry.h"
@@ -11,14 +11,19 @@
 #include "record/row.h"
 #include "verify/families.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-static const uint64_t SEED_STEP = UINT64_C(0x5851f42d);   /* any odd step: seeds of sets only have to differ */
-static const size_t CHANGED_BYTES_MAX = (size_t)16 << 20; /* of inputs whose further reference is still quick */
+static const uint64_t SEED_STEP = UINT64_C(0x5851f42d); /* any odd step: seeds of sets only have to differ */
+static const size_t LARGE_BYTES = (size_t)1 << 30;      /* of inputs and outputs */
+
+uint64_t random_key(void) {
+    uint64_t key = 0;
+    while (getrandom(&key, sizeof key, 0) != sizeof key || key >> 1 == 0) continue;
+    return key >> 1; /* as JSON has it, with a sign */
+}
 
 /* ---- Handing over. */
 
@@ -49,13 +54,13 @@ json_t *handover_arrays(Handover *handover, const Array *arrays, const Shared *s
 /* ---- Shapes, memory, inputs. */
 
 size_t instance_bytes(const Instance *instance) {
+    enum { INPUTS = 4, REFERENCES = 3 }; /* two sets, a varied one, what a CPU worker calls work on; one set and two varied ones */
     size_t bytes = 0;
-    const size_t sets = (size_t)instance_timed(instance) + 2; /* ours and a CPU worker's copy of each */
-    for (int i = 0; i < instance->op->in_count; i++) bytes += sets * 2 * array_bytes(&instance->in[DATA_FIRST][i]);
+    for (int i = 0; i < instance->op->in_count; i++) bytes += INPUTS * array_bytes(&instance->in[DATA_FIRST][i]);
     for (int i = 0; i < instance->op->out_count; i++) {
         const Array *out = &instance->out[i];
         const size_t reference = instance->op->exact ? array_bytes(out) : 2 * sizeof(double) * array_count(out);
-        bytes += 2 * array_bytes(out) + sets * reference;
+        bytes += 2 * array_bytes(out) + REFERENCES * reference;
     }
     return bytes;
 }
@@ -67,6 +72,18 @@ Status instance_shapes(const Case *problem, Instance *out) {
     return op->shapes(problem, out->in[DATA_FIRST], out->out);
 }
 
+static Status create_inputs(Instance *instance, DataSet set) {
+    for (int i = 0; i < instance->op->in_count; i++) {
+        Array *in = &instance->in[set][i];
+        Shared *shared = &instance->shared_in[set][i];
+        *in = instance->in[DATA_FIRST][i];
+        TRY(shared_create(in->name, array_bytes(in), shared));
+        TRY(shared_seal(shared, false)); /* what a variant is judged by is not in its hands */
+        in->data = shared->data;
+    }
+    return STATUS_OK;
+}
+
 static Status create(Instance *out) {
     const Op *op = out->op;
     TRY(op->shapes(&out->cases[DATA_FIRST], out->in[DATA_FIRST], out->out));
@@ -75,14 +92,7 @@ static Status create(Instance *out) {
         return status_fail(STATUS_UNSUPPORTED,
                            "data and reference of this case need %.1f GiB of host memory, %.1f GiB are available",
                            (double)needed / 0x1p30, (double)available / 0x1p30);
-    for (int set = DATA_COUNT; set-- > 0;) /* untouched memory costs nothing */
-        for (int i = 0; i < op->in_count; i++) {
-            Array *in = &out->in[set][i];
-            *in = out->in[DATA_FIRST][i];
-            TRY(shared_create(in->name, array_bytes(in), &out->shared_in[set][i]));
-            TRY(shared_seal(&out->shared_in[set][i], false)); /* what a variant is judged by is not in its hands */
-            in->data = out->shared_in[set][i].data;
-        }
+    for (int set = DATA_VARIED; set-- > 0;) TRY(create_inputs(out, (DataSet)set)); /* untouched memory costs nothing */
     for (int i = 0; i < op->out_count; i++) {
         TRY(shared_create(out->out[i].name, array_bytes(&out->out[i]), &out->shared_out[i]));
         TRY(shared_seal(&out->shared_out[i], true));
@@ -129,20 +139,23 @@ void instance_destroy(Instance *instance) {
     *instance = (Instance){0};
 }
 
-DataSet instance_timed(const Instance *instance) {
-    const bool own_families = instance->op->dtypes != NULL;
-    return !own_families && family_reorders(instance->cases[DATA_FIRST].input) ? DATA_SECOND : DATA_FIRST;
-}
-
 int instance_sets(const Instance *instance) {
     int sets = 0;
-    while (sets < DATA_COUNT && instance->loaded[sets]) sets++;
+    while (sets < DATA_VARIED && instance->loaded[sets]) sets++;
     return sets;
 }
 
-/* The timed set with a few elements overwritten. */
-static bool is_changed(const Instance *instance, DataSet set) {
-    return (int)set == (int)instance_timed(instance) + 2;
+DataSet instance_varied(Mode mode, int k) {
+    return (DataSet)(DATA_VARIED + VARIED_PER_MODE * (int)mode + k);
+}
+
+uint64_t instance_key(Instance *instance, DataSet set) {
+    if (instance->key[set] == 0) instance->key[set] = random_key();
+    return instance->key[set];
+}
+
+VaryHow instance_vary(const Instance *instance, int input) {
+    return family_vary(instance->op, &instance->cases[DATA_FIRST], input, &instance->in[DATA_FIRST][input]);
 }
 
 static Status generate(Instance *instance, DataSet set) {
@@ -178,33 +191,25 @@ static Status load_other(Instance *instance, DataSet set) {
     return STATUS_OK;
 }
 
-static bool changeable(const Array *array) {
-    return (array->dtype == DTYPE_F32 || array->dtype == DTYPE_F64) && array_count(array) > 1;
-}
-
-/* In ascending numbers a stretch is overwritten, long enough for its elements to differ by more than a tolerance. */
-static void change(Array *array, uint64_t key) {
-    enum { STRETCH_LEAST = 8, SHARE_OF_ARRAY = 1024 };
-    const size_t size = dtype_size(array->dtype), share = array_count(array) / SHARE_OF_ARRAY;
-    Change drawn;
-    if (!change_draw(array, key, share > STRETCH_LEAST ? share : STRETCH_LEAST, &drawn)) return;
-    char *data = array->data;
-    for (size_t k = drawn.begin; k < drawn.end; k++) memcpy(data + k * size, data + drawn.from * size, size);
-}
-
-static Status load_changed(Instance *instance, DataSet set) {
-    enum { CHANGES = 4 };
-    const DataSet base = instance_timed(instance);
-    instance->cases[set] = instance->cases[base];
+static Status load_varied(Instance *instance, DataSet set) {
+    const uint64_t key = instance_key(instance, set);
+    TRY(instance_load(instance, DATA_SECOND));
+    instance->cases[set] = instance->cases[DATA_FIRST];
+    TRY(create_inputs(instance, set));
     for (int i = 0; i < instance->op->in_count; i++) {
-        Array *array = &instance->in[set][i];
-        uint64_t keys[CHANGES];
-        if (array_bytes(array) > 0) memcpy(array->data, instance->in[base][i].data, array_bytes(array));
-        if (!changeable(array)) continue;
-        if (getrandom(keys, sizeof keys, 0) != sizeof keys) return status_fail(STATUS_IO, "getrandom: %s", strerror(errno));
-        for (int k = 0; k < CHANGES; k++) change(array, keys[k]);
+        const Array *first = &instance->in[DATA_FIRST][i], *second = &instance->in[DATA_SECOND][i];
+        const Vary how = vary_open(instance_vary(instance, i), rng_at(key, (uint64_t)i), array_count(first));
+        vary_all(&how, first->dtype, array_count(first), first->data, second->data, instance->in[set][i].data);
     }
     return STATUS_OK;
+}
+
+static void forget_inputs(Instance *instance, DataSet set) {
+    for (int i = 0; i < instance->op->in_count; i++) {
+        shared_destroy(&instance->shared_in[set][i]);
+        instance->in[set][i].data = NULL;
+    }
+    instance->loaded[set] = false;
 }
 
 size_t instance_input_bytes(const Instance *instance, DataSet set) {
@@ -213,22 +218,23 @@ size_t instance_input_bytes(const Instance *instance, DataSet set) {
     return bytes;
 }
 
+bool instance_is_large(const Instance *instance) {
+    size_t bytes = instance_input_bytes(instance, DATA_FIRST);
+    for (int i = 0; i < instance->op->out_count; i++) bytes += array_bytes(&instance->out[i]);
+    return bytes > LARGE_BYTES;
+}
+
 Status instance_load(Instance *instance, DataSet set) {
     if (instance->own_data && set != DATA_FIRST) return status_fail(STATUS_INTERNAL, "the user's own data has no second set");
     if (instance->loaded[set] || instance->own_data) return STATUS_OK;
-    if (set != DATA_FIRST) TRY(instance_load(instance, (DataSet)(set - 1)));
-    TRY(is_changed(instance, set) ? load_changed(instance, set)
-        : set == DATA_FIRST       ? generate(instance, set)
-                                  : load_other(instance, set));
+    if (set != DATA_FIRST) TRY(instance_load(instance, DATA_FIRST));
+    const Status status = set == DATA_FIRST    ? generate(instance, set)
+                          : set == DATA_SECOND ? load_other(instance, set)
+                                               : load_varied(instance, set);
+    if (status != STATUS_OK && set >= DATA_VARIED) forget_inputs(instance, set);
+    TRY(status);
     instance->loaded[set] = true;
     return STATUS_OK;
-}
-
-Status instance_load_all(Instance *instance) {
-    bool changes = false;
-    for (int i = 0; i < instance->op->in_count; i++) changes = changes || changeable(&instance->in[DATA_FIRST][i]);
-    changes = changes && instance_input_bytes(instance, DATA_FIRST) <= CHANGED_BYTES_MAX;
-    return instance_load(instance, (DataSet)(instance_timed(instance) + (changes ? 2 : 1)));
 }
 
 int instance_bound(const Instance *instance, const char *name) {
@@ -314,7 +320,7 @@ static Status make_reference(const Instance *instance, DataSet set, int bound, R
     /* The user's function is a file that may change while its path stays: such a reference is not kept on disk. */
     if (op->runs_user_code && op->runs_user_code(c))
         return reference_in_worker(op, c, in, instance->shared_in[set], instance->out, bound, reference);
-    if (instance->own_data || is_changed(instance, set)) return op->reference(c, in, bound, reference);
+    if (instance->own_data || set >= DATA_VARIED) return op->reference(c, in, bound, reference);
     char key[CASE_TEXT_MAX];
     case_format(c, key, sizeof key);
     if (referencecache_load(key, op, bound, in, instance->out, reference)) return STATUS_OK;
@@ -325,11 +331,12 @@ static Status make_reference(const Instance *instance, DataSet set, int bound, R
 }
 
 Status instance_reference(Instance *instance, DataSet set, int bound, const Reference **out) {
-    TRY(instance_load(instance, set));
     Reference *reference = instance->reference[set][bound];
     *out = reference;
     if (instance->op->out_count == 0 || reference[0].value) return STATUS_OK;
+    TRY(instance_load(instance, set));
     const Status status = make_reference(instance, set, bound, reference);
+    if (set >= DATA_VARIED && instance_is_large(instance)) forget_inputs(instance, set);
     if (status != STATUS_OK) forget_reference(reference); /* half a reference must not pass for one at the next variant */
     return status;
 }
@@ -363,10 +370,10 @@ static Status make_exact(const Instance *instance, DataSet set, int bound, Array
 }
 
 Status instance_exact(Instance *instance, DataSet set, int bound, const Array **out) {
-    TRY(instance_load(instance, set));
     Array *exact = instance->exact[set][bound];
     *out = exact;
     if (instance->op->out_count == 0 || exact[0].data) return STATUS_OK;
+    TRY(instance_load(instance, set));
     const Status status = make_exact(instance, set, bound, exact);
     if (status != STATUS_OK) forget_exact(exact);
     return status;
@@ -395,9 +402,11 @@ Status instance_given(Instance *instance, int index, size_t count) {
 double instance_least_read(Instance *instance, int bound) {
     const Op *op = instance->op;
     double *known = &instance->least_read[bound], least = INFINITY;
-    for (int s = instance_timed(instance); *known == 0 && s < instance_sets(instance); s++)
+    for (int s = DATA_FIRST; *known == 0 && s < DATA_COUNT; s++) {
+        if (!instance->loaded[s]) continue;
         least = fmin(least, op->least_read ? op->least_read(&instance->cases[s], instance->in[s], bound)
                                            : (double)instance_input_bytes(instance, (DataSet)s));
+    }
     if (*known == 0) *known = least;
     return *known;
 }

@@ -6,11 +6,8 @@
 #include "verify/exact.h"
 #include "verify/norms.h"
 
-#include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 void decide(Session *s, Verdict verdict, const char *reason) {
     row_decide(s->row, verdict, reason);
@@ -60,8 +57,8 @@ static Status judge_by_bound(Instance *instance, DataSet set, int bound, int ind
         snprintf(out->words, sizeof out->words, "largest error %.3g of the bound '%s'", report->max_ratio,
                  instance->op->bounds[bound].name);
     else
-        norms_explain(report, given->name, instance->op->in_count == 1 ? &instance->in[set][0] : NULL, out->words,
-                      sizeof out->words);
+        norms_explain(report, given->name, instance->op->in_count == 1 && instance->loaded[set] ? &instance->in[set][0] : NULL,
+                      out->words, sizeof out->words);
     return STATUS_OK;
 }
 
@@ -120,127 +117,175 @@ Status tell_definitions(Session *s) {
     return s->row->untold && s->row->reverified ? tell_on(s, DATA_SECOND) : STATUS_OK;
 }
 
-/* ---- Timed samples. */
+/* ---- Timed samples. Each has data of its own, made from a key that this process gives just before the call. Some keys are those
+ * of varied sets: after the call the parent asks for the outputs of these, and the worker cannot tell them before. */
 
-static const size_t LARGE_BYTES = (size_t)1 << 30; /* of inputs and outputs: one check in each mode, and after the last sample */
+/* Of one mode. */
+typedef struct ModeSamples {
+    size_t of, taken;               /* samples in all, 0: not known yet; those taken so far */
+    size_t wanted[VARIED_PER_MODE]; /* samples that are to be compared, each on a varied set of its own */
+    int wanted_count;
+    CheckedSample shown[CHECKED_MAX];
+    size_t shown_count;
+} ModeSamples;
 
-/* A number below `below`, unknown to the worker. */
-static Status draw(size_t below, size_t *number) {
-    uint64_t random;
-    if (getrandom(&random, sizeof random, 0) != sizeof random) return status_fail(STATUS_IO, "getrandom: %s", strerror(errno));
-    *number = (size_t)(random % below);
-    return STATUS_OK;
-}
+/* Of one command `time`. */
+typedef struct Timing {
+    Session *session;
+    ModeSamples series[MODE_COUNT];
+    size_t least; /* samples */
+    /* The call that the last key was for. */
+    Mode mode;
+    int set; /* -1: nobody knows its reference */
+    bool pilot, show;
+} Timing;
 
-static bool is_large(const Instance *instance) {
-    size_t bytes = instance_input_bytes(instance, DATA_FIRST);
-    for (int i = 0; i < instance->op->out_count; i++) bytes += array_bytes(&instance->out[i]);
-    return bytes > LARGE_BYTES;
-}
-
-/* Samples of each mode: those that are to be compared, or have been. */
-typedef struct Checks {
-    CheckedSample list[MODE_COUNT][CHECKED_MAX];
-    size_t count[MODE_COUNT];
-} Checks;
-
-static bool has_sample(const Checks *checks, Mode mode, size_t sample) {
-    for (size_t i = 0; i < checks->count[mode]; i++)
-        if (checks->list[mode][i].sample == sample) return true;
-    return false;
-}
-
-/* Cold: a sample for each set among the first `samples`. Other modes: one sample, of any set. */
-static Status draw_checks(const Session *s, Mode mode, size_t samples, Checks *checks) {
-    const Instance *instance = s->instance;
-    const size_t from = (size_t)instance_timed(instance), sets = (size_t)instance_sets(instance) - from;
-    size_t first = 0;
-    TRY(draw(sets, &first));
-    const size_t wanted = mode == MODE_COLD && !is_large(instance) ? sets : 1, count = wanted < samples ? wanted : samples;
-    for (size_t k = 0; k < count; k++) {
-        size_t sample = 0;
-        do TRY(draw(samples, &sample));
-        while (has_sample(checks, mode, sample));
-        checks->list[mode][checks->count[mode]++] = (CheckedSample){sample, (int)(from + (first + k) % sets)};
-    }
-    return STATUS_OK;
-}
+enum { SPARE = VARIED_PER_MODE - 1 };    /* the varied set for a pilot that may become a sample */
+static const double SLOW_SECONDS = 0.05; /* a pilot of such a call does */
 
 static bool is_asked_for(const Session *s, Mode mode) {
     return mode != MODE_FIRST && s->item->modes & (1u << mode);
 }
 
-static json_t *checks_json(const Checks *checks, Mode mode) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < checks->count[mode]; i++)
-        json_array_append_new(list, json_pack("{s:I, s:i}", KEY_SAMPLE, (json_int_t)checks->list[mode][i].sample, KEY_SET,
-                                              checks->list[mode][i].set));
-    return list;
+static int wanted_most(const Session *s, Mode mode) {
+    return mode == MODE_COLD && !instance_is_large(s->instance) ? VARIED_PER_MODE - 1 : 1;
 }
 
-static Status make_command(const Session *s, Checks *drawn, json_t **command) {
-    const RunOptions *o = s->options;
-    const size_t least =
-        sampling_least(&(MeasureLimits){.min_samples = o->min_samples, .seconds = o->seconds_per_mode}, s->first_seconds);
-    for (int m = 0; m < MODE_COUNT; m++)
-        if (is_asked_for(s, (Mode)m)) TRY(draw_checks(s, (Mode)m, least, drawn));
-    json_t *modes = json_array(), *checks = json_object();
-    for (int m = 0; m < MODE_COUNT; m++) {
-        if (!is_asked_for(s, (Mode)m)) continue;
-        json_array_append_new(modes, json_string(mode_name((Mode)m)));
-        json_object_set_new(checks, mode_name((Mode)m), checks_json(drawn, (Mode)m));
+static int find_wanted(const ModeSamples *series, size_t sample) {
+    for (int k = 0; k < series->wanted_count; k++)
+        if (series->wanted[k] == sample) return k;
+    return -1;
+}
+
+/* Draws the samples to be compared among [first, of), once their number is known. */
+static Status draw_wanted(const Timing *self, Mode mode, size_t first, size_t of, ModeSamples *series) {
+    if (of <= first) return status_fail(STATUS_INTERNAL, "the worker announced no sample of %s", mode_name(mode));
+    series->of = of;
+    const size_t most = (size_t)wanted_most(self->session, mode), count = of - first < most ? of - first : most;
+    while ((size_t)series->wanted_count < count) {
+        const size_t sample = first + (size_t)(random_key() % (of - first));
+        if (find_wanted(series, sample) < 0) series->wanted[series->wanted_count++] = sample;
     }
-    *command = json_pack("{s:s, s:o, s:I, s:I, s:f, s:i, s:o}", KEY_DO, DO_TIME, KEY_MODES, modes, KEY_MIN_SAMPLES,
-                         (json_int_t)least, KEY_MAX_SAMPLES, (json_int_t)o->max_samples, KEY_SECONDS, o->seconds_per_mode,
-                         KEY_FROM_SET, (int)instance_timed(s->instance), KEY_CHECKS, checks);
     return STATUS_OK;
 }
 
-static Status judge(Session *s, const CheckReply *check, const json_t *reply, Checks *seen) {
-    const int set = check->sample.set;
+/* A pilot's data are known where it may be a sample: a slow call, or one whose graph reads the same inputs ever after. */
+static bool pilot_may_count(const Timing *self, Mode mode) {
+    const Session *s = self->session;
+    return s->first_seconds > SLOW_SECONDS || self->least == 1 || (mode == MODE_GRAPH && s->choice->entry->backend == BACKEND_PEER);
+}
+
+static Status give_key(Timing *self, const SampleReply *next, json_t **command) {
+    Session *s = self->session;
+    ModeSamples *series = &self->series[next->mode];
+    int k = -1;
+    if (!is_asked_for(s, next->mode)) return status_fail(STATUS_INTERNAL, "the worker takes a mode that was not asked for");
+    if (next->of == 0) {
+        k = pilot_may_count(self, next->mode) ? SPARE : -1;
+    } else {
+        if (series->of == 0) TRY(draw_wanted(self, next->mode, series->taken, next->of, series));
+        k = find_wanted(series, next->sample);
+    }
+    self->mode = next->mode, self->pilot = next->of == 0, self->show = false;
+    self->set = k < 0 ? -1 : (int)instance_varied(next->mode, k);
+    const uint64_t key = k < 0 ? random_key() : instance_key(s->instance, (DataSet)self->set);
+    *command = json_pack("{s:s, s:I}", KEY_DO, DO_CONTINUE, KEY_KEY, (json_int_t)key);
+    return STATUS_OK;
+}
+
+/* Decides now, after the call, whether its outputs are compared. */
+static Status decide_show(Timing *self, const SampleReply *taken, json_t **command) {
+    ModeSamples *series = &self->series[taken->mode];
+    if (taken->mode != self->mode || taken->sample != series->taken)
+        return status_fail(STATUS_INTERNAL, "the worker took samples in another order than it said");
+    if (series->of == 0) TRY(draw_wanted(self, taken->mode, self->set < 0 && taken->of > 1 ? 1 : 0, taken->of, series));
+    series->taken++;
+    self->show = self->set >= 0 && find_wanted(series, taken->sample) >= 0;
+    *command = json_pack("{s:s, s:b}", KEY_DO, DO_CONTINUE, KEY_SHOW, self->show);
+    return STATUS_OK;
+}
+
+static Status compare_sample(Timing *self, const SampleReply *check, const json_t *reply, json_t **command) {
+    Session *s = self->session;
+    ModeSamples *series = &self->series[check->mode];
     char when[128];
-    if (check->mode == MODE_COUNT || set < 0 || set >= DATA_COUNT || !s->instance->loaded[set] ||
-        seen->count[check->mode] == CHECKED_MAX)
+    if (!self->show || check->mode != self->mode || series->shown_count == CHECKED_MAX)
         return status_fail(STATUS_INTERNAL, "the worker asked to check a sample that was not scheduled");
-    snprintf(when, sizeof when, "in timing, %s sample %zu, data set %d: ", mode_name(check->mode), check->sample.sample, set);
+    snprintf(when, sizeof when, "in timing, %s sample %zu, on data of its own: ", mode_name(check->mode), check->sample);
     TRY(session_take_counts(s->instance, reply));
-    TRY(compare_outputs(s, (DataSet)set, when, NULL));
-    if (!has_sample(seen, check->mode, check->sample.sample)) seen->list[check->mode][seen->count[check->mode]++] = check->sample;
+    TRY(compare_outputs(s, (DataSet)self->set, when, NULL));
+    series->shown[series->shown_count++] = (CheckedSample){check->sample, self->set};
+    self->show = false;
+    *command = json_pack("{s:s}", KEY_DO, DO_CONTINUE);
     return STATUS_OK;
 }
 
-/* Every sample that was to be compared has been. */
-static Status all_checked(const Checks *drawn, const Checks *seen, Mode mode, size_t count) {
-    bool all = (mode != MODE_HOT && mode != MODE_GRAPH) || has_sample(seen, mode, count - 1);
-    for (size_t i = 0; i < drawn->count[mode]; i++) all = all && has_sample(seen, mode, drawn->list[mode][i].sample);
-    return all ? STATUS_OK
-               : status_fail(STATUS_INTERNAL, "the worker did not show every sample of %s that was to be compared",
-                             mode_name(mode));
+static Status answer(Timing *self, const SampleReply *sample, const json_t *reply, json_t **command) {
+    if (sample->mode == MODE_COUNT) return status_fail(STATUS_INTERNAL, "the worker speaks of a mode that there is not");
+    return sample->what == SAMPLE_NEXT    ? give_key(self, sample, command)
+           : sample->what == SAMPLE_TAKEN ? decide_show(self, sample, command)
+                                          : compare_sample(self, sample, reply, command);
 }
 
-static Status add_checked(const Session *s, const Checks *drawn, const Checks *seen, ModeTiming timing[MODE_COUNT]) {
-    for (int m = 0; m < MODE_COUNT; m++) {
-        if (!is_asked_for(s, (Mode)m)) timing[m].taken = false, timing[m].count = 0; /* whatever the worker replies */
-        if (timing[m].count == 0) continue;
-        TRY(all_checked(drawn, seen, (Mode)m, timing[m].count));
-        timing[m].checked_count = seen->count[m];
-        memcpy(timing[m].checked, seen->list[m], sizeof timing[m].checked);
+/* References that are sure to be needed are there before the first sample: a device that waits for one cools down. */
+static Status prepare_references(const Session *s) {
+    Instance *instance = s->instance;
+    const Reference *reference;
+    const Array *exact;
+    for (int m = 0; m < MODE_FIRST; m++) {
+        if (!is_asked_for(s, (Mode)m) || (mode_of_stream((Mode)m) && s->choice->entry->backend != BACKEND_CUDA)) continue;
+        for (int k = 0; k < wanted_most(s, (Mode)m); k++) {
+            const DataSet set = instance_varied((Mode)m, k);
+            TRY(instance->op->exact ? instance_exact(instance, set, s->bound, &exact)
+                                    : instance_reference(instance, set, s->bound, &reference));
+        }
     }
     return STATUS_OK;
 }
 
-/* The worker shows one sample after the other, and at last replies with the times. */
-static Status converse(Session *s, double timeout, json_t *command, Checks *seen, bool *taken) {
+static json_t *make_command(const Timing *self) {
+    const Session *s = self->session;
+    const RunOptions *o = s->options;
+    json_t *modes = json_array(), *vary = json_array();
+    for (int m = 0; m < MODE_COUNT; m++)
+        if (is_asked_for(s, (Mode)m)) json_array_append_new(modes, json_string(mode_name((Mode)m)));
+    for (int i = 0; i < s->instance->op->in_count; i++)
+        json_array_append_new(vary, json_integer((json_int_t)instance_vary(s->instance, i)));
+    return json_pack("{s:s, s:o, s:I, s:I, s:f, s:o}", KEY_DO, DO_TIME, KEY_MODES, modes, KEY_MIN_SAMPLES, (json_int_t)self->least,
+                     KEY_MAX_SAMPLES, (json_int_t)o->max_samples, KEY_SECONDS, o->seconds_per_mode, KEY_VARY, vary);
+}
+
+/* Every sample came by here, and all that were to be compared have been. */
+static Status add_checked(const Timing *self, ModeTiming timing[MODE_COUNT]) {
+    for (int m = 0; m < MODE_COUNT; m++) {
+        const ModeSamples *series = &self->series[m];
+        if (!is_asked_for(self->session, (Mode)m)) timing[m].taken = false, timing[m].count = 0; /* whatever the worker replies */
+        if (timing[m].count == 0) continue;
+        if (timing[m].count != series->taken || series->shown_count != (size_t)series->wanted_count || series->shown_count == 0)
+            return status_fail(STATUS_INTERNAL, "the worker did not show every sample of %s that was to be compared",
+                               mode_name((Mode)m));
+        timing[m].checked_count = series->shown_count;
+        memcpy(timing[m].checked, series->shown, sizeof timing[m].checked);
+    }
+    return STATUS_OK;
+}
+
+/* The worker asks for each sample, and at last replies with the times. */
+static Status converse(Timing *self, double timeout, bool *taken) {
+    Session *s = self->session;
     json_t *reply = NULL;
     instance_poison(s->instance);
-    Status status = child_ask(s->worker->child, command, timeout, &reply);
-    for (CheckReply check; status == STATUS_OK && !s->decided && (check = reply_check(reply)).asked;) {
-        status = judge(s, &check, reply, seen);
+    Status status = child_ask(s->worker->child, make_command(self), timeout, &reply);
+    for (SampleReply sample; status == STATUS_OK && !s->decided && (sample = reply_sample(reply)).what != SAMPLE_NONE;) {
+        json_t *command = NULL;
+        status = answer(self, &sample, reply, &command);
         json_decref(reply);
         reply = NULL;
-        instance_poison(s->instance);
+        if (sample.what == SAMPLE_CHECK) instance_poison(s->instance);
         if (status == STATUS_OK && !s->decided)
-            status = child_ask(s->worker->child, json_pack("{s:s}", KEY_DO, DO_CONTINUE), timeout, &reply);
+            status = child_ask(s->worker->child, command, timeout, &reply);
+        else
+            json_decref(command);
     }
     *taken = status == STATUS_OK && !s->decided && reply_timing(reply, s->row->timing);
     json_decref(reply);
@@ -248,12 +293,13 @@ static Status converse(Session *s, double timeout, json_t *command, Checks *seen
 }
 
 Status timed_take(Session *s, double timeout_seconds, bool *taken) {
-    Checks drawn = {0}, seen = {0};
-    json_t *command = NULL;
+    const RunOptions *o = s->options;
+    const MeasureLimits limits = {.min_samples = o->min_samples, .seconds = o->seconds_per_mode};
+    Timing timing = {.session = s, .least = sampling_least(&limits, s->first_seconds)};
     *taken = false;
-    Status status = make_command(s, &drawn, &command);
-    if (status == STATUS_OK) status = converse(s, timeout_seconds, command, &seen, taken);
-    if (*taken) status = add_checked(s, &drawn, &seen, s->row->timing);
+    Status status = prepare_references(s);
+    if (status == STATUS_OK) status = converse(&timing, timeout_seconds, taken);
+    if (*taken) status = add_checked(&timing, s->row->timing);
     if (status != STATUS_OK) {
         timing_free(s->row->timing);
         *taken = false;

@@ -2,6 +2,8 @@
 #ifndef RUNGS_PIPELINE_SESSION_H
 #define RUNGS_PIPELINE_SESSION_H
 
+#include "base/mode.h"
+#include "base/vary.h"
 #include "device/child.h"
 #include "device/shared.h"
 #include "pipeline/run.h"
@@ -15,10 +17,12 @@
 enum { INSTANCE_MAX_BOUNDS = 8 };
 
 /* Sets of inputs of a case, by number. FIRST is the case as given, whose errors the row reports. SECOND has the same family and
- * sizes with another seed, or is varied if a seed changes nothing (verify/families.c). Timed calls use the sets from
- * instance_timed() on: two, and a third that is the first of them with a few elements overwritten, other ones in every run, which
- * shows a variant that keeps a result for some elements of the inputs. */
-typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_COUNT = 4 } DataSet;
+ * sizes with another seed, or is varied if a seed changes nothing (verify/families.h). Every timed call has data of its own, made
+ * in the worker from these two and a key of the parent's (base/vary.h); the sets from VARIED on are those of timed samples that are
+ * compared, VARIED_PER_MODE for each mode: their keys are drawn once for a case, so that its variants share references, and each
+ * worker meets each of them in one sample. */
+enum { VARIED_PER_MODE = 3 };
+typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_VARIED, DATA_COUNT = DATA_VARIED + VARIED_PER_MODE * MODE_FIRST } DataSet;
 
 typedef struct Instance {
     const Op *op;
@@ -27,9 +31,10 @@ typedef struct Instance {
         out[OP_MAX_ARRAYS];     /* data points into the shared memory below; outputs at their largest */
     Array given[OP_MAX_ARRAYS]; /* the outputs with the sizes that the last run gave them: out, unless they are sized by data */
     Shared shared_in[DATA_COUNT][OP_MAX_ARRAYS], shared_out[OP_MAX_ARRAYS];
-    bool loaded[DATA_COUNT]; /* the set's inputs are generated */
-    int poison;              /* index into POISONS: what the outputs held before the last run */
-    bool own_data;           /* inputs came from the user: there is only the first set */
+    bool loaded[DATA_COUNT];  /* the set's inputs are generated */
+    uint64_t key[DATA_COUNT]; /* of a varied set */
+    int poison;               /* index into POISONS: what the outputs held before the last run */
+    bool own_data;            /* inputs came from the user: there is only the first set */
     Reference reference[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];
     Array exact[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];                  /* the same for ops with exact() */
     double least_read[INSTANCE_MAX_BOUNDS];                                       /* 0: not asked for yet */
@@ -50,15 +55,20 @@ size_t instance_input_bytes(const Instance *instance, DataSet set);
 /* The fewest bytes that a correct variant reads in a timed call (op.h), of the set that needs least. Asked once for each bound: a
  * pass over the inputs takes a second where there are many. */
 double instance_least_read(Instance *instance, int bound);
-/* Generates the set's inputs, and those of the first (nothing to do if they are there). */
+/* Generates the set's inputs, and those of the sets that it is made from (nothing to do if they are there). */
 Status instance_load(Instance *instance, DataSet set);
-/* Generates all sets that timed calls use, and those before them. The set with elements overwritten is left out for large inputs,
- * as one more reference would take long, and for inputs without floating-point numbers, as their elements depend on each other. */
-Status instance_load_all(Instance *instance);
-/* The first set of timed calls: FIRST, or SECOND if a varied set may take another time than FIRST (family_reorders). */
-DataSet instance_timed(const Instance *instance);
-/* The number of sets that are loaded. */
+/* How many sets of inputs workers have: those before VARIED that are loaded. */
 int instance_sets(const Instance *instance);
+/* A varied set of timed calls in this mode, k < VARIED_PER_MODE. */
+DataSet instance_varied(Mode mode, int k);
+/* A number from 1 to 2^63 - 1 that no worker knows. */
+uint64_t random_key(void);
+/* The key of a varied set, which is drawn at its first use. */
+uint64_t instance_key(Instance *instance, DataSet set);
+/* More than 1 GiB of inputs and outputs: one sample of a mode is compared, and inputs of varied sets do not stay. */
+bool instance_is_large(const Instance *instance);
+/* The input's elements in a timed call (base/vary.h). */
+VaryHow instance_vary(const Instance *instance, int input);
 /* Reference of the set under a bound, computed at its first use and kept; expensive ones also on disk, unless the user's own data
  * or code is in them. The user's code runs in a worker; what becomes of it is a Status with "the reference of this case: " in
  * front. Loads the set. */

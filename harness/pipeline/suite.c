@@ -259,7 +259,7 @@ static int fitting(const PlanItem *items, int count, bool emulated) {
         if (first_of_case(items, fit, emulated) < fit) continue;
         if (instance_shapes(plan_item_case(&items[fit], emulated), &shapes) != STATUS_OK) continue;
         bytes += instance_bytes(&shapes);
-        files += DATA_COUNT * shapes.op->in_count + shapes.op->out_count;
+        files += (DATA_VARIED + MODE_FIRST) * shapes.op->in_count + shapes.op->out_count;
         if (fit > 0 && (bytes > most || files > FILES_MOST)) break;
     }
     return fit;

@@ -29,12 +29,17 @@ bool reply_elements(const json_t *reply, int i, size_t *elements) {
     return json_is_integer(count) || json_is_null(count);
 }
 
-CheckReply reply_check(const json_t *reply) {
-    const json_t *check = json_object_get(reply, KEY_CHECK);
-    CheckReply out = {.asked = check != NULL, .mode = MODE_COUNT, .sample.set = -1};
-    if (!check || !mode_parse(text_of(check, KEY_MODE), &out.mode)) return out;
-    out.sample.sample = (size_t)json_integer_value(json_object_get(check, KEY_SAMPLE));
-    out.sample.set = (int)json_integer_value(json_object_get(check, KEY_SET));
+SampleReply reply_sample(const json_t *reply) {
+    static const char *const KEYS[] = {[SAMPLE_NEXT] = KEY_NEXT, [SAMPLE_TAKEN] = KEY_TAKEN, [SAMPLE_CHECK] = KEY_CHECK};
+    SampleReply out = {.what = SAMPLE_NONE, .mode = MODE_COUNT};
+    for (int what = SAMPLE_NEXT; what <= SAMPLE_CHECK; what++) {
+        const json_t *place = json_object_get(reply, KEYS[what]);
+        if (!place) continue;
+        out.what = what;
+        if (!mode_parse(text_of(place, KEY_MODE), &out.mode)) out.mode = MODE_COUNT;
+        out.sample = (size_t)json_integer_value(json_object_get(place, KEY_SAMPLE));
+        out.of = (size_t)json_integer_value(json_object_get(place, KEY_OF));
+    }
     return out;
 }
 

@@ -205,18 +205,18 @@ typedef struct RunReply {
     Launch launch; /* of the first run */
 } RunReply;
 
-/* The sample of a mode whose outputs are to be compared. */
-typedef struct CheckReply {
-    bool asked; /* it is one; else the reply to `time` has the times */
-    Mode mode;
-    CheckedSample sample;
-} CheckReply;
+/* What a worker says of a sample while it obeys `time`: it needs the next key; it has taken one; here are its outputs. */
+typedef struct SampleReply {
+    enum { SAMPLE_NONE, SAMPLE_NEXT, SAMPLE_TAKEN, SAMPLE_CHECK } what; /* NONE: the reply has the times */
+    Mode mode;                                                          /* MODE_COUNT: it names none */
+    size_t sample, of;                                                  /* of: samples of the mode in all; 0: of a pilot */
+} SampleReply;
 
 PrepareReply reply_prepare(const json_t *reply);
 RunReply reply_run(const json_t *reply);
 /* The elements of output i, which a library may not give (0). False: the reply does not say. */
 bool reply_elements(const json_t *reply, int i, size_t *elements);
-CheckReply reply_check(const json_t *reply);
+SampleReply reply_sample(const json_t *reply);
 /* False: there are none. */
 bool reply_timing(const json_t *reply, ModeTiming timing[MODE_COUNT]);
 /* Adds to the counts. NULL, or why something is missing. */

@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 #include "base/text.h"
+#include "base/vary.h"
 #include "verify/elementary.h"
 
 #include <float.h>
@@ -63,7 +64,7 @@ static double ramp_at(const Draw *d, size_t i) {
 }
 
 static double constant_at(const Draw *d, size_t i) {
-    return (void)i, 0.1 * (double)(5 * (d->key[0] % 199) + 1 + (d->key[1] & 3));
+    return (void)i, vary_constant(d->key[0], d->key[1]);
 }
 
 static double integers_at(const Draw *d, size_t i) {
@@ -190,10 +191,6 @@ static void put(Array *array, size_t i, double value) {
         ((float *)array->data)[i] = (float)value;
 }
 
-static double array_number(const Array *array, size_t i) {
-    return array->dtype == DTYPE_F64 ? ((const double *)array->data)[i] : (double)((const float *)array->data)[i];
-}
-
 Status family_fill(const Case *problem, uint64_t stream, Array *array) {
     if (array->dtype != DTYPE_F32 && array->dtype != DTYPE_F64)
         return status_fail(STATUS_INTERNAL, "%s: input families are for f32 and f64, not %s", array->name,
@@ -209,104 +206,54 @@ Status family_fill(const Case *problem, uint64_t stream, Array *array) {
     return STATUS_OK;
 }
 
-/* ---- Varies the families that have no seed (ramp, ones, real:NAME), so that timed calls get different inputs: NaN keeps
- * its places, the scale stays, and no scaled, shifted or rotated result of another draw is correct.
- *
- * The array has up to 64 parts, each with its own draw, so that sums over many elements differ too: draws of single elements would
- * cancel in them. */
+/* ---- The inputs of timed calls, and other data of families that a seed does not change (ramp, ones, real:NAME): NaN keeps its
+ * places, the scale stays, and no scaled, shifted or rotated result of another draw is correct. */
 
-typedef enum Variation {
-    VARIATION_SEED,   /* the family has a seed: nothing to vary */
-    VARIATION_STEPS,  /* ramp: steps of 1, and of 2 once in 8 to 32 elements; whole numbers that ascend, up to 1.125 n */
-    VARIATION_LEVELS, /* ones: times 1 + m / 64, 1 <= m <= 16, one level up or down in 32 to 128 elements; sums stay as exact */
-    VARIATION_FACTORS /* real:NAME: times 1 + d, d < 1/32 + 2^-12, the 2^-12 drawn for each 8 to 32 elements, the rest for n / 64 */
-} Variation;
-
-enum { PARTS = 64, PART_LEAST = 256, STRIDES = 25 };
-
-typedef struct Variety {
-    uint64_t part_key, element_key;
-    size_t part_length;
-    size_t stride[PARTS], before[PARTS]; /* of each part: elements to a step, and how many steps lie before it */
-} Variety;
-
-static Variation variation_of(const char *family) {
-    if (strcmp(family, "ramp") == 0) return VARIATION_STEPS;
-    if (strcmp(family, "ones") == 0) return VARIATION_LEVELS;
-    return strncmp(family, "real:", strlen("real:")) == 0 ? VARIATION_FACTORS : VARIATION_SEED;
+/* VARY_MIX: the family has a seed. */
+static VaryHow variation_of(const char *family) {
+    if (strcmp(family, "ramp") == 0) return VARY_STEPS;
+    if (strcmp(family, "ones") == 0) return VARY_LEVELS;
+    if (strcmp(family, "constant") == 0) return VARY_VALUE;
+    return starts_with(family, REAL) ? VARY_FACTORS : VARY_MIX;
 }
 
-bool family_reorders(const char *family) {
-    const Variation variation = variation_of(family);
-    return variation == VARIATION_LEVELS || variation == VARIATION_FACTORS;
+static double number_at(const Array *array, size_t i) {
+    return array->dtype == DTYPE_F64 ? ((const double *)array->data)[i] : (double)((const float *)array->data)[i];
 }
 
-static void draw_open(Variation variation, uint64_t key, size_t n, Variety *draw) {
-    const size_t unit = variation == VARIATION_LEVELS ? 4 : 1;
-    *draw = (Variety){.part_key = rng_at(key, 0), .element_key = rng_at(key, 1)};
-    draw->part_length = n / PARTS < PART_LEAST ? PART_LEAST : n / PARTS + 1;
-    size_t steps = 0;
-    for (size_t p = 0; p < PARTS; p++) {
-        draw->stride[p] = unit * (8 + rng_at(draw->part_key, p) % STRIDES);
-        draw->before[p] = steps;
-        steps += draw->part_length / draw->stride[p] + 1;
+/* Has it the family's numbers, or others that Op.generate put there? */
+static bool is_plain(VaryHow how, const Array *in) {
+    enum { LOOKS = 64 };
+    const size_t n = array_count(in);
+    for (size_t k = 0; k < LOOKS && n > 0; k++) {
+        const size_t i = k * (n - 1) / (LOOKS - 1);
+        const double expected = how == VARY_STEPS    ? (in->dtype == DTYPE_F32 ? (double)(float)i : (double)i)
+                                : how == VARY_LEVELS ? 1
+                                                     : number_at(in, 0);
+        if (number_at(in, i) != expected) return false;
     }
+    return true;
 }
 
-/* Steps up to element i: one in every stride, each at a place of its own. */
-static size_t steps_to(const Variety *draw, size_t i) {
-    const size_t part = i / draw->part_length, stride = draw->stride[part], at = i % draw->part_length;
-    const size_t place = rng_at(draw->element_key, i - at % stride) % stride;
-    return draw->before[part] + at / stride + (at % stride >= place);
-}
-
-static double stepped_ramp_at(const Variety *draw, size_t i) {
-    return (double)(i + steps_to(draw, i));
-}
-
-/* 1 + m / 64: up and down by one at each step, from a level of the part's own. */
-static double level_at(const Variety *draw, size_t i) {
-    enum { LEVELS = 8 };
-    const size_t turn = (steps_to(draw, i) + draw->part_key) % (2 * LEVELS), up = turn < LEVELS ? turn : 2 * LEVELS - turn;
-    const size_t base = 1 + rng_at(draw->part_key, PARTS + i / draw->part_length) % LEVELS;
-    return 1 + (double)(base + up) / 64;
-}
-
-static double factor_at(const Variety *draw, size_t i) {
-    return 1 + rng_uniform(draw->part_key, i / draw->part_length) / 32 +
-           rng_uniform(draw->element_key, steps_to(draw, i)) * 0x1p-12;
-}
-
-static double varied(Variation variation, const Variety *draw, size_t i, double x) {
-    switch (variation) {
-    case VARIATION_STEPS:
-        return stepped_ramp_at(draw, i);
-    case VARIATION_LEVELS:
-        return x * level_at(draw, i);
-    case VARIATION_FACTORS:
-        return x * factor_at(draw, i);
-    default:
-        return x;
-    }
-}
-
-/* Varies an array of f32 or f64 that holds the numbers of its family; the key chooses the draw. */
-static void variation_apply(Variation variation, uint64_t key, Array *array) {
-    const size_t n = array_count(array);
-    Variety draw;
-    if (variation == VARIATION_SEED) return;
-    draw_open(variation, key, n, &draw);
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < n; i++) put(array, i, varied(variation, &draw, i, array_number(array, i)));
+VaryHow family_vary(const Op *op, const Case *problem, int index, const Array *in) {
+    if (op->text == index + 1) return VARY_LETTERS;
+    if (in->dtype != DTYPE_F32 && in->dtype != DTYPE_F64) return VARY_NOTHING;
+    const VaryHow how = op->dtypes ? VARY_MIX : variation_of(problem->input);
+    const bool own = index == 0 && (how == VARY_FACTORS || how == VARY_MIX || is_plain(how, in));
+    return own ? how : VARY_MIX;
 }
 
 /* ---- Inputs of a case. */
 
-static Status family_input_by(const Op *op, const Case *named, const Case *problem, Variation variation, int index, Array *in) {
+/* anew: the case's seed gives other data, for a family without one by varying those of `named`. */
+static Status family_input_by(const Op *op, const Case *named, const Case *problem, bool anew, int index, Array *in) {
     const uint64_t stream = (uint64_t)index;
     if (in->dtype == DTYPE_F32 || in->dtype == DTYPE_F64) {
-        TRY(family_fill(named, stream, in));
-        variation_apply(variation, rng_at(rng_at(problem->seed, stream), KEYS), in);
+        const VaryHow how = op->dtypes ? VARY_MIX : variation_of(problem->input);
+        const bool varied = anew && how != VARY_MIX && how != VARY_VALUE;
+        TRY(family_fill(varied ? named : problem, stream, in));
+        const Vary vary = vary_open(how, rng_at(rng_at(problem->seed, stream), KEYS), array_count(in));
+        if (varied) vary_all(&vary, in->dtype, array_count(in), in->data, NULL, in->data);
     } else if (array_bytes(in) > 0) {
         memset(in->data, 0, array_bytes(in));
     }
@@ -314,10 +261,9 @@ static Status family_input_by(const Op *op, const Case *named, const Case *probl
 }
 
 Status family_input(const Op *op, const Case *problem, int index, Array *in) {
-    return family_input_by(op, problem, problem, VARIATION_SEED, index, in);
+    return family_input_by(op, problem, problem, false, index, in);
 }
 
 Status family_input_anew(const Op *op, const Case *named, const Case *problem, int index, Array *in) {
-    const Variation variation = op->dtypes ? VARIATION_SEED : variation_of(problem->input);
-    return family_input_by(op, variation == VARIATION_SEED ? problem : named, problem, variation, index, in);
+    return family_input_by(op, named, problem, true, index, in);
 }

@@ -28,13 +28,10 @@ Status outputs_poison(Worker *worker, bool scratch) {
     return STATUS_OK;
 }
 
-Status outputs_check(const Worker *worker, int set) {
+Status outputs_check(const Worker *worker) {
     for (int i = 0; i < worker->out_count && !worker->op->sized_by_data; i++) TRY(buffer_check_guards(&worker->buffers_out[i]));
-    const Buffer *in = worker->rotation.slot == 0 ? worker->buffers_in : worker->rotation.second;
-    for (int i = 0; i < worker->in_count; i++) {
-        TRY(buffer_check_guards(&in[i]));
-        TRY(buffer_check_unchanged(&in[i], worker->host_in[set][i].data));
-    }
+    for (int i = 0; i < worker->in_count; i++) TRY(buffer_check_guards(&worker->buffers_in[i]));
+    TRY(rotation_unchanged(worker));
     if (worker->device_counts.base) TRY(buffer_check_guards(&worker->device_counts));
     return worker->scratch.base ? buffer_check_guards(&worker->scratch) : STATUS_OK;
 }
@@ -199,7 +196,7 @@ static Status call(Worker *worker, bool guarded, bool again, double *seconds) {
     TRY(outputs_end(worker));
     worker->taken = resource_counts(worker->resource);
     if (!again) TRY(outputs_take(worker, *seconds, PATIENCE_SECONDS));
-    TRY(outputs_check(worker, worker->rotation.held[0]));
+    TRY(outputs_check(worker));
     if (again) TRY(same_again(worker));
     if (grown) TRY(check_growth(worker));
     return outputs_begin(worker, guarded);

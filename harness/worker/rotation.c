@@ -1,40 +1,27 @@
-/* Slots are places for inputs on the device. With two, unchecked samples alternate between two sets, each in its slot;
- * without memory for two, sets are exchanged in the one slot, at checked samples. Before an unchecked sample one element is
- * overwritten as well, keeping its order to its neighbours (base/change.h), so that no two of them have the same inputs. */
+/* What a timed call works on: inputs made anew for each sample (base/vary.h), by a key that the parent gives just before it. */
 #include "worker/worker.h"
 
-#include "base/change.h"
+#include "base/rng.h"
+#include "base/vary.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 static const double SLOW_SECONDS = 0.05;          /* an untimed call of this length before each sample would cost too much */
 static const double PATIENCE_SECONDS = 0.02;      /* of the first check, for work that goes on */
-static const size_t ASK_BYTES = (size_t)64 << 20; /* smaller inputs always have memory for a second slot */
-static const size_t SHARE_OF_FREE = 3;            /* larger ones, if they take no more than this share of what is free */
-
-static Buffer *buffers_of(Worker *worker, int slot) {
-    return slot == 0 ? worker->buffers_in : worker->rotation.second;
-}
-
-static void use_slot(Worker *worker, int slot) {
-    worker->rotation.slot = slot;
-    for (int i = 0; i < worker->in_count; i++) worker->in[i].data = buffers_of(worker, slot)[i].array.data;
-}
-
-static Status fill_slot(Worker *worker, int slot, int set) {
-    for (int i = 0; i < worker->in_count; i++) TRY(buffer_upload(&buffers_of(worker, slot)[i], worker->host_in[set][i].data));
-    worker->rotation.held[slot] = set;
-    return STATUS_OK;
-}
+static const size_t ASK_BYTES = (size_t)64 << 20; /* smaller inputs always have room for both sets on the device */
+static const size_t SHARE_OF_FREE = 4;            /* larger ones, if they take no more than this share of what is free */
 
 Status rotation_upload(Worker *worker, int set) {
     if (set < 0 || set >= worker->sets) return status_fail(STATUS_INTERNAL, "there is no set %d of inputs", set);
-    use_slot(worker, 0);
-    return fill_slot(worker, 0, set);
+    for (int i = 0; i < worker->in_count; i++) TRY(buffer_upload(&worker->buffers_in[i], worker->host_in[set][i].data));
+    worker->rotation.set = set;
+    return STATUS_OK;
 }
 
-/* ---- Memory. */
+/* ---- The two sets that inputs are made from: on a device that makes them, there; else on the host. */
+
 static bool enough_memory(const Worker *worker, size_t bytes) {
     void *probe = NULL;
     if (bytes <= ASK_BYTES) return true;
@@ -43,157 +30,154 @@ static bool enough_memory(const Worker *worker, size_t bytes) {
     return true;
 }
 
-static Status open_second(Worker *worker) {
+static bool is_host(const Worker *worker) {
+    return strcmp(worker->device->kind, "cpu") == 0;
+}
+
+static Status copy_to_device(Worker *worker, int set, int input) {
+    const Shared *host = &worker->host_in[set][input];
+    void **copy = &worker->rotation.sets[set][input];
+    if (is_host(worker)) {
+        *copy = host->data;
+        return STATUS_OK;
+    }
+    TRY(worker->device->allocate(host->bytes, copy));
+    return worker->device->copy_in(*copy, host->data, host->bytes);
+}
+
+static void release_sets(Worker *worker) {
+    for (int set = 0; set < ROTATION_SETS; set++)
+        for (int i = 0; i < worker->in_count; i++)
+            if (worker->rotation.sets[set][i] && !is_host(worker)) worker->device->release(worker->rotation.sets[set][i]);
+    memset(worker->rotation.sets, 0, sizeof worker->rotation.sets);
+}
+
+static Status open_sets(Worker *worker) {
     Rotation *rotation = &worker->rotation;
     size_t bytes = 0;
     for (int i = 0; i < worker->in_count; i++) bytes += worker->buffers_in[i].bytes;
-    if (worker->sets < rotation->from + 2 || !enough_memory(worker, bytes)) return STATUS_OK;
-    for (int i = 0; i < worker->in_count; i++) {
-        const Status status = buffer_create(worker->device, &worker->buffers_in[i].array, &rotation->second[i]);
-        if (status != STATUS_OK) rotation_end(worker);
-        if (status == STATUS_MEMORY) return STATUS_OK;
-        TRY(status);
+    if (!worker->device->vary || (!is_host(worker) && !enough_memory(worker, bytes))) return STATUS_OK;
+    Status status = STATUS_OK;
+    for (int i = 0; i < worker->in_count && status == STATUS_OK; i++) {
+        if (worker->buffers_in[i].bytes == 0 || rotation->how[i] == VARY_NOTHING) continue;
+        status = copy_to_device(worker, 0, i);
+        if (status == STATUS_OK && rotation->how[i] == VARY_MIX) status = copy_to_device(worker, 1, i);
     }
-    rotation->slots = 2;
-    return fill_slot(worker, 1, rotation->from + 1);
+    rotation->on_device = status == STATUS_OK;
+    if (status != STATUS_OK) release_sets(worker);
+    return status == STATUS_MEMORY ? STATUS_OK : status;
 }
 
-Status rotation_begin(Worker *worker, int from, const json_t *checks) {
-    Rotation *rotation = &worker->rotation;
-    const bool slow = worker->call_seconds > SLOW_SECONDS;
-    *rotation = (Rotation){.checks = checks, .slots = 1, .from = from, .patient = true, .slow = slow};
-    if (getrandom(&rotation->random, sizeof rotation->random, 0) != sizeof rotation->random)
-        return status_fail(STATUS_IO, "getrandom failed");
-    TRY(rotation_upload(worker, from));
-    return open_second(worker);
+Status rotation_begin(Worker *worker, const json_t *vary) {
+    worker->rotation = (Rotation){.patient = true, .slow = worker->call_seconds > SLOW_SECONDS, .timing = true};
+    if (worker->sets < ROTATION_SETS) return status_fail(STATUS_INTERNAL, "time: the second set of inputs is missing");
+    for (int i = 0; i < worker->in_count; i++) {
+        const json_int_t how = json_integer_value(json_array_get(vary, (size_t)i));
+        if (how < 0 || how >= VARY_COUNT) return status_fail(STATUS_INTERNAL, "time: input %d cannot be varied so", i);
+        worker->rotation.how[i] = (VaryHow)how;
+    }
+    TRY(rotation_upload(worker, 0));
+    return open_sets(worker);
 }
 
 void rotation_end(Worker *worker) {
-    Rotation *rotation = &worker->rotation;
-    use_slot(worker, 0);
-    for (int i = 0; i < worker->in_count; i++)
-        if (rotation->second[i].base) buffer_destroy(&rotation->second[i]);
-    memset(rotation->second, 0, sizeof rotation->second);
-    rotation->slots = 1;
-    rotation->checks = NULL;
+    release_sets(worker);
+    worker->rotation.timing = false;
 }
 
-/* ---- One element of the inputs in use, overwritten by another of the same array and put back. */
-static Status write_element(Worker *worker, size_t from) {
-    const Rotation *rotation = &worker->rotation;
-    Buffer *in = &buffers_of(worker, rotation->slot)[rotation->touched_input];
-    const char *host = worker->host_in[rotation->held[rotation->slot]][rotation->touched_input].data;
-    const size_t size = dtype_size(in->array.dtype);
-    return buffer_upload_part(in, rotation->touched_at * size, host + from * size, size);
+/* ---- Data of a key. */
+
+static uint64_t key_of(uint64_t key, int input) {
+    return rng_at(key, (uint64_t)input);
 }
 
-static Status restore(Worker *worker) {
-    if (!worker->rotation.touched) return STATUS_OK;
-    worker->rotation.touched = false;
-    return write_element(worker, worker->rotation.touched_at);
-}
-
-/* Only of floating-point inputs: elements of others, such as offsets, depend on each other. */
-static Status touch(Worker *worker) {
+static Status vary_inputs(Worker *worker, uint64_t key) {
     Rotation *rotation = &worker->rotation;
     for (int i = 0; i < worker->in_count; i++) {
-        Array host = worker->in[i];
-        Change change;
-        host.data = worker->host_in[rotation->held[rotation->slot]][i].data;
-        if (!change_draw(&host, rotation->random++, 1, &change)) continue;
-        rotation->touched = true;
-        rotation->touched_input = i;
-        rotation->touched_at = change.begin;
-        return write_element(worker, change.from);
+        Buffer *in = &worker->buffers_in[i];
+        const Vary how = vary_open(rotation->how[i], key_of(key, i), array_count(&in->array));
+        if (how.how == VARY_NOTHING || in->bytes == 0) continue;
+        TRY(rotation->on_device ? buffer_vary(in, &how, rotation->sets[0][i], rotation->sets[1][i])
+                                : buffer_vary_from_host(in, &how, worker->host_in[0][i].data, worker->host_in[1][i].data));
+    }
+    rotation->key = key;
+    rotation->set = -1;
+    return STATUS_OK;
+}
+
+Status rotation_unchanged(const Worker *worker) {
+    const Rotation *rotation = &worker->rotation;
+    for (int i = 0; i < worker->in_count; i++) {
+        const Buffer *in = &worker->buffers_in[i];
+        const bool varied = rotation->set < 0 && rotation->how[i] != VARY_NOTHING;
+        const void *expected = worker->host_in[rotation->set < 0 ? 0 : rotation->set][i].data;
+        void *made = varied && in->bytes > 0 ? malloc(in->bytes) : NULL;
+        if (varied && in->bytes > 0 && !made) return status_fail(STATUS_MEMORY, "no memory for the inputs of a sample");
+        const Vary how = vary_open(rotation->how[i], key_of(rotation->key, i), array_count(&in->array));
+        if (made)
+            vary_all(&how, in->array.dtype, array_count(&in->array), worker->host_in[0][i].data, worker->host_in[1][i].data, made);
+        const Status status = buffer_check_unchanged(in, made ? made : expected);
+        free(made);
+        TRY(status);
     }
     return STATUS_OK;
 }
 
 /* ---- Samples. */
 
-/* The set that the parent wants to see at this sample; -1: none. */
-static int wanted(const Worker *worker, const SamplePlace *place) {
-    size_t i;
-    json_t *check;
-    json_array_foreach(json_object_get(worker->rotation.checks, place->mode), i, check) {
-        const json_int_t set = json_integer_value(json_object_get(check, KEY_SET));
-        if (json_integer_value(json_object_get(check, KEY_SAMPLE)) == (json_int_t)place->index && set >= 0 && set < worker->sets)
-            return (int)set;
-    }
-    return -1;
+/* Says something of a sample to the parent; *command: its answer. */
+static Status ask_parent(Worker *worker, const char *key, const SamplePlace *place, json_t **command) {
+    json_t *said =
+        json_pack("{s:s, s:I, s:I}", KEY_MODE, place->mode, KEY_SAMPLE, (json_int_t)place->index, KEY_OF, (json_int_t)place->count);
+    json_t *reply = json_pack("{s:b, s:o}", KEY_OK, 1, key, said);
+    const bool outputs = strcmp(key, KEY_CHECK) == 0 && worker->op->sized_by_data;
+    if (outputs) json_object_set_new(reply, KEY_COUNTS, outputs_counts(worker));
+    command_reply(worker->replies, reply);
+    *command = NULL;
+    const bool read = command_read(worker->commands, command);
+    const char *what = json_string_value(json_object_get(*command, KEY_DO));
+    if (read && what && strcmp(what, DO_CONTINUE) == 0) return STATUS_OK;
+    json_decref(*command);
+    *command = NULL;
+    return status_fail(STATUS_INTERNAL, "a sample is answered by the command \"continue\"");
 }
 
-static bool is_checked(const Worker *worker, const SamplePlace *place) {
-    return wanted(worker, place) >= 0 || (place->last && place->back_to_back);
-}
-
-/* Has the variant inputs of this set; *changed: others than in the call before. */
-static Status use_set(Worker *worker, int set, bool *changed) {
-    Rotation *rotation = &worker->rotation;
-    const int slot = set == rotation->from + 1 && rotation->slots == 2 ? 1 : 0;
-    *changed = slot != rotation->slot || rotation->held[slot] != set;
-    use_slot(worker, slot);
-    return rotation->held[slot] == set ? STATUS_OK : fill_slot(worker, slot, set);
-}
-
-/* Fills the caches as back to back calls leave them. */
+/* A call that fills the caches as calls before it leave them, on other data than the sample's. */
 static Status warm_up(Worker *worker) {
+    uint64_t key;
+    if (getrandom(&key, sizeof key, 0) != sizeof key) return status_fail(STATUS_IO, "getrandom failed");
+    TRY(vary_inputs(worker, key));
     TRY(worker_call(worker));
     TRY(worker->device->wait("a call that warms the caches"));
     return worker->op->sized_by_data || worker->taken.allocations > 0 ? outputs_after_sample(worker) : STATUS_OK;
 }
 
-Status rotation_before(void *context, const SamplePlace *place, int *slot) {
+Status rotation_before(void *context, const SamplePlace *place) {
     Worker *worker = context;
-    Rotation *rotation = &worker->rotation;
-    const bool alternate = rotation->slots == 2 && !(rotation->slow && place->warm);
-    int set = wanted(worker, place);
-    bool changed = false;
-    if (place->pilot) rotation->shown = -1;
-    if (set < 0 && is_checked(worker, place) && worker->sets > rotation->from + 1)
-        set = rotation->from + (rotation->shown == rotation->from); /* not what was compared before */
-    if (set < 0) set = alternate ? rotation->from + (int)(place->index % 2) : rotation->held[rotation->slot];
+    json_t *command;
     worker->ended = false;
-    TRY(restore(worker));
-    TRY(use_set(worker, set, &changed));
-    if (!is_checked(worker, place)) TRY(touch(worker));
-    if (place->back_to_back && place->pilot) TRY(outputs_poison(worker, false));
-    if (place->warm && (changed || (place->pilot && !rotation->slow))) TRY(warm_up(worker));
-    if (!place->back_to_back) TRY(outputs_poison(worker, false));
-    *slot = rotation->slot;
+    if (place->warm && !worker->rotation.slow) TRY(warm_up(worker));
+    TRY(outputs_poison(worker, false));
+    TRY(ask_parent(worker, KEY_NEXT, place, &command));
+    const uint64_t key = (uint64_t)json_integer_value(json_object_get(command, KEY_KEY));
+    json_decref(command);
+    TRY(vary_inputs(worker, key));
     return worker->device->wait("preparing a sample");
 }
 
-/* The parent compares the outputs and then says go on, or ends this process. */
-static Status ask_parent(Worker *worker, const SamplePlace *place) {
-    json_t *check = json_pack("{s:s, s:I, s:i}", KEY_MODE, place->mode, KEY_SAMPLE, (json_int_t)place->index, KEY_SET,
-                              worker->rotation.held[worker->rotation.slot]);
-    json_t *reply = json_pack("{s:b, s:o}", KEY_OK, 1, KEY_CHECK, check), *command = NULL;
-    if (worker->op->sized_by_data) json_object_set_new(reply, KEY_COUNTS, outputs_counts(worker));
-    command_reply(worker->replies, reply);
-    const bool read = command_read(worker->commands, &command);
-    const char *what = json_string_value(json_object_get(command, KEY_DO));
-    const bool go_on = read && what && strcmp(what, DO_CONTINUE) == 0;
-    json_decref(command);
-    return go_on ? STATUS_OK : status_fail(STATUS_INTERNAL, "a check is answered by the command \"continue\"");
-}
-
+/* The parent decides whether it compares the outputs; if so it says go on, or ends this process. */
 Status rotation_taken(void *context, const SamplePlace *place) {
     Worker *worker = context;
-    if (!is_checked(worker, place)) return STATUS_OK;
+    json_t *command;
+    TRY(ask_parent(worker, KEY_TAKEN, place, &command));
+    const bool show = json_is_true(json_object_get(command, KEY_SHOW));
+    json_decref(command);
+    if (!show) return STATUS_OK;
     Status status = outputs_take(worker, worker->call_seconds, worker->rotation.patient ? PATIENCE_SECONDS : 0);
     worker->rotation.patient = false;
-    worker->rotation.shown = worker->rotation.held[worker->rotation.slot];
-    if (status == STATUS_OK) status = outputs_check(worker, worker->rotation.held[worker->rotation.slot]);
+    if (status == STATUS_OK) status = outputs_check(worker);
     if (status != STATUS_OK) return status_prefix(status, "%s sample %zu: ", place->mode, place->index);
-    return ask_parent(worker, place);
-}
-
-Status rotation_check(Worker *worker) {
-    TRY(restore(worker));
-    for (int slot = 0; slot < worker->rotation.slots; slot++) {
-        use_slot(worker, slot);
-        TRY(outputs_check(worker, worker->rotation.held[slot]));
-    }
+    TRY(ask_parent(worker, KEY_CHECK, place, &command));
+    json_decref(command);
     return STATUS_OK;
 }

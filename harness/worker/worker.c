@@ -51,14 +51,13 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     json_t *timing = NULL;
     TRY(check_wrong_stream(worker));
     TRY(outputs_begin(worker, false));
-    TRY(rotation_begin(worker, (int)json_integer_value(json_object_get(command, KEY_FROM_SET)),
-                       json_object_get(command, KEY_CHECKS)));
-    Status status = measure->time(command, worker->device, &work, &timing);
+    Status status = rotation_begin(worker, json_object_get(command, KEY_VARY));
+    if (status == STATUS_OK) status = measure->time(command, worker->device, &work, &timing);
     if (status == STATUS_OK) {
         json_object_set_new(reply, KEY_TIMING, timing);
         status = worker_wait(worker, "timing");
     }
-    if (status == STATUS_OK) status = rotation_check(worker);
+    if (status == STATUS_OK) status = outputs_check(worker);
     rotation_end(worker);
     return status;
 }

@@ -4,6 +4,7 @@
 #define RUNGS_WORKER_WORKER_H
 
 #include "base/launches.h"
+#include "base/vary.h"
 #include "device/memory.h"
 #include "device/resource.h"
 #include "device/shared.h"
@@ -16,27 +17,23 @@
 #include <jansson.h>
 #include <stdio.h>
 
-enum { WORKER_MAX_SETS = 4, WORKER_MAX_SLOTS = 2 };
+enum { WORKER_MAX_SETS = 2, ROTATION_SETS = 2 };
 
 /* What was handed over for one command. */
 typedef struct Files {
     int count, fd[SHARED_MAX_FILES];
 } Files;
 
-/* The inputs of timed calls: which set is where, and which samples the parent compares (rotation.c). */
+/* The inputs in use (rotation.c). */
 typedef struct Rotation {
-    const json_t *checks;         /* of the command `time`, by mode; NULL: no timed call is under way */
-    Buffer second[OP_MAX_ARRAYS]; /* inputs of the slot 1; slot 0 is Worker.buffers_in */
-    int slots, slot;              /* how many there are, which one is in use */
-    int from;                     /* the first set of timed calls: they alternate between it and the next */
-    int shown;                    /* the set that was compared last in this mode; -1: none */
-    int held[WORKER_MAX_SLOTS];   /* the set in each */
-    bool touched;                 /* one element of the slot in use differs from its set */
-    int touched_input;
-    size_t touched_at; /* the element */
-    bool patient;      /* the next check waits for work that goes on */
-    bool slow;         /* a call takes so long that warm modes get other inputs at checked samples only */
-    uint64_t random;
+    bool timing;                              /* timed calls are under way */
+    VaryHow how[OP_MAX_ARRAYS];               /* timed calls have them */
+    void *sets[ROTATION_SETS][OP_MAX_ARRAYS]; /* what they are made from, on the device; NULL: on the host */
+    bool on_device;
+    int set;      /* of the inputs in use; -1: made from the key */
+    uint64_t key; /* the parent's, of the sample */
+    bool patient; /* the next check waits for work that goes on */
+    bool slow;    /* a call takes so long that none warms the caches */
 } Rotation;
 
 typedef struct Worker {
@@ -161,8 +158,8 @@ Status outputs_begin(Worker *worker, bool guarded);
 Status outputs_after_sample(void *context);
 /* Poisoned outputs, where they are ours, and, if asked for, scratch. */
 Status outputs_poison(Worker *worker, bool scratch);
-/* The guards of outputs, inputs and scratch; whether the inputs in use are those of `set`. */
-Status outputs_check(const Worker *worker, int set);
+/* The guards of outputs, inputs and scratch; whether the inputs in use are as they were put there. */
+Status outputs_check(const Worker *worker);
 /* After a call and its wait, which took `seconds`: the outputs go where the parent reads them, the very next thing; then nothing
  * may change them any more, for `patience` seconds at least where there are threads to do it (CPU). */
 Status outputs_take(Worker *worker, double seconds, double patience);
@@ -172,20 +169,20 @@ json_t *outputs_counts(const Worker *worker);
  * data, `counts`. The inputs are on the device. */
 Status outputs_run(Worker *worker, json_t *reply);
 
-/* ---- rotation.c: what a timed call works on: inputs that change from sample to sample, poisoned outputs, and samples whose
- * outputs the parent compares. Nothing of this is inside a sample's time. */
+/* ---- rotation.c: what a timed call works on: inputs of its own for each sample, poisoned outputs, and samples whose outputs the
+ * parent compares. Nothing of this is inside a sample's time. */
 
 /* Puts the inputs of `set` where the variant reads them. */
 Status rotation_upload(Worker *worker, int set);
-/* from, checks: from_set and checks of the command `time` (docs/PROTOCOL.md). Takes memory for a second slot; rotation_end() gives
+/* vary: of the command `time` (docs/PROTOCOL.md). Takes memory of the device for two sets, if there is enough; rotation_end() gives
  * it back. */
-Status rotation_begin(Worker *worker, int from, const json_t *checks);
+Status rotation_begin(Worker *worker, const json_t *vary);
 void rotation_end(Worker *worker);
+/* STATUS_CHECK if the inputs are not those that were put there. */
+Status rotation_unchanged(const Worker *worker);
 /* MeasuredWork's before() and taken(); context: the Worker. */
-Status rotation_before(void *context, const SamplePlace *place, int *slot);
+Status rotation_before(void *context, const SamplePlace *place);
 Status rotation_taken(void *context, const SamplePlace *place);
-/* Guards, and the inputs in every slot. */
-Status rotation_check(Worker *worker);
 
 /* ---- threads.c: those of a CPU variant. */
 

@@ -185,6 +185,7 @@ RUNGS_OP(redact) = {
     .in_count = REDACT_INPUT_COUNT,
     .out_count = REDACT_OUTPUT_COUNT,
     .sized_by_data = true,
+    .text = 1 + REDACT_NAMES_CHARS,
     .shapes = shapes,
     .adopt = adopt,
     .generate = redact_generate,

@@ -1,12 +1,18 @@
-/* What only a GPU can tell of timed calls: that inputs may move from sample to sample, that a launch error which run() swallows is
- * found, and that work on other streams is seen wherever it writes. One line per check; exit 0 all good, 1 a check failed, 77 no
- * GPU.
+/* What only a GPU can tell of timed calls: that the GPU makes the inputs of a sample as the host does, that a launch error which
+ * run() swallows is found, and that work on other streams is seen wherever it writes. One line per check; exit 0 all good, 1 a
+ * check failed, 77 no GPU.
  */
 #include "base/poison.h"
+#include "base/vary.h"
 #include "device/device.h"
+#include "device/digest.h"
 #include "gpu_check.h"
 #include "kernel.h"
 #include "measure/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static cudaStream_t stream;
 static const MeasureLimits LIMITS = {5, 15, 0.5};
@@ -18,28 +24,24 @@ static __global__ void spin_kernel(unsigned long long duration) {
     while (now - begin < duration);
 }
 
-/* What before() and taken() of a work whose inputs change from slot to slot see. */
+/* What before() and taken() of a work see. */
 struct Turns {
-    int slot, before, taken, lasts, calls_in_slot[2];
+    int before, taken, of_three;
 };
 
-static Status work_in_turn(void *context) {
-    Turns *turns = static_cast<Turns *>(context);
-    turns->calls_in_slot[turns->slot]++;
+static Status work_in_turn(void *) {
     return launch(spin_kernel, {1, 1, 0, stream}, 20000ULL);
 }
 
-static Status take_turn(void *context, const SamplePlace *place, int *slot) {
-    Turns *turns = static_cast<Turns *>(context);
-    turns->before++;
-    *slot = turns->slot = static_cast<int>(place->index % 2);
+static Status take_turn(void *context, const SamplePlace *) {
+    static_cast<Turns *>(context)->before++;
     return STATUS_OK;
 }
 
 static Status count_taken(void *context, const SamplePlace *place) {
     Turns *turns = static_cast<Turns *>(context);
-    turns->taken++;
-    turns->lasts += place->last;
+    turns->of_three = static_cast<int>(place->count);
+    turns->taken += place->index + 1 <= place->count;
     return STATUS_OK;
 }
 
@@ -49,14 +51,46 @@ static void samples_are_announced_and_shown() {
         const MeasuredWork measured = {.run = work_in_turn, .context = &turns, .before = take_turn, .taken = count_taken};
         Samples samples;
         check_status(measure_gpu((Mode)mode, &measured, stream, &LIMITS, &samples), STATUS_OK, mode_name((Mode)mode));
-        check(turns.taken == (int)samples.count && turns.lasts == 1, "    samples shown, the last as such", "%.0f", turns.taken,
-              "all");
+        check(turns.taken == (int)samples.count && turns.of_three == turns.taken, "    samples shown, of so many", "%.0f",
+              turns.taken, "all");
         check(turns.before > turns.taken, "    and announced, as pilots are", "%.0f", turns.before, "more");
-        if (mode == MODE_GRAPH)
-            check(turns.calls_in_slot[0] == 1 && turns.calls_in_slot[1] == 1, "    one graph captured for each slot", "%.0f",
-                  turns.calls_in_slot[0] + turns.calls_in_slot[1], "2");
         samples_free(&samples);
     }
+}
+
+/* The GPU makes the same inputs as the host, bit for bit. */
+static void inputs_are_varied_alike() {
+    enum { COUNT = 1000003 };
+    static const DType types[] = {DTYPE_F32, DTYPE_F64, DTYPE_U8};
+    for (int t = 0; t < 3; t++)
+        for (int how = VARY_MIX; how < VARY_COUNT; how++) {
+            if ((how == VARY_LETTERS) != (types[t] == DTYPE_U8)) continue;
+            const size_t bytes = COUNT * dtype_size(types[t]);
+            unsigned char *host[4];
+            void *device[3];
+            for (int i = 0; i < 4; i++) host[i] = static_cast<unsigned char *>(malloc(bytes));
+            for (size_t i = 0; i < COUNT; i++) {
+                if (types[t] == DTYPE_F32)
+                    reinterpret_cast<float *>(host[0])[i] = i % 7 ? 0.1f * static_cast<float>(i) : NAN,
+                                           reinterpret_cast<float *>(host[1])[i] = i % 5 ? 1.0f / static_cast<float>(i) : INFINITY;
+                else if (types[t] == DTYPE_F64)
+                    reinterpret_cast<double *>(host[0])[i] = i % 7 ? 0.1 * static_cast<double>(i) : NAN,
+                                            reinterpret_cast<double *>(host[1])[i] = i % 5 ? 1 / static_cast<double>(i) : INFINITY;
+                else
+                    host[0][i] = host[1][i] = static_cast<unsigned char>(i);
+            }
+            for (int i = 0; i < 3; i++) (void)cudaMalloc(&device[i], bytes);
+            for (int i = 0; i < 2; i++) (void)cudaMemcpy(device[i], host[i], bytes, cudaMemcpyHostToDevice);
+            const Vary vary = vary_open(static_cast<VaryHow>(how), 12345u + static_cast<unsigned>(how), COUNT);
+            check_status(vary_gpu(&vary, types[t], COUNT, device[0], device[1], device[2], stream), STATUS_OK, "vary");
+            (void)cudaStreamSynchronize(stream);
+            (void)cudaMemcpy(host[3], device[2], bytes, cudaMemcpyDeviceToHost);
+            vary_all(&vary, types[t], COUNT, host[0], host[1], host[2]);
+            check(memcmp(host[2], host[3], bytes) == 0, "    the same on the host", "%.0f", how, "each");
+            check(memcmp(host[0], host[3], bytes) != 0, "    and not what it was made from", "%.0f", how, "each");
+            for (int i = 0; i < 3; i++) (void)cudaFree(device[i]);
+            for (int i = 0; i < 4; i++) free(host[i]);
+        }
 }
 
 /* A launch whose error run() keeps to itself. */
@@ -142,6 +176,7 @@ int main() {
     if (ready != 0) return ready;
     stream = static_cast<cudaStream_t>(device_cuda()->stream());
     samples_are_announced_and_shown();
+    inputs_are_varied_alike();
     a_swallowed_launch_error_is_found();
     other_streams_are_seen();
     a_call_that_waits_is_let_go();

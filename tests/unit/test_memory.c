@@ -234,12 +234,13 @@ static void a_digest_spares_the_transfer(void **state) {
     assert_int_equal(buffer_check_guards(&buffer), STATUS_CHECK);
     assert_non_null(strstr(status_message(), "changed byte is 300000 after"));
     data[buffer.bytes + 300000] ^= 1;
-    assert_int_equal(buffer_upload_part(&buffer, 80, &host[11], 8), STATUS_OK); /* an element put in another's place, and back */
-    assert_int_equal(buffer_check_unchanged(&buffer, host), STATUS_CHECK);
-    assert_int_equal(buffer_upload_part(&buffer, 80, &host[10], 8), STATUS_OK);
+    const Vary how = vary_open(VARY_STEPS, 5, N);
+    assert_int_equal(buffer_vary_from_host(&buffer, &how, host, NULL), STATUS_OK);
+    vary_all(&how, DTYPE_F64, N, host, NULL, host);
     downloads = 0;
     assert_int_equal(buffer_check_unchanged(&buffer, host), STATUS_OK);
     assert_int_equal(downloads, 0);
+    assert_memory_equal(buffer.array.data, host, sizeof(double) * N);
     buffer_destroy(&buffer);
 }
 

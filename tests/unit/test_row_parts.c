@@ -117,7 +117,7 @@ static void bad_replies_are_nothing(void **state) {
         limits_read(json_object_get(reply, "limit"), limits);
         assert_true(isnan(limits[MODE_COLD].seconds));
         assert_int_equal(reply_run(reply).launch.count, 0);
-        assert_int_equal(reply_check(reply).mode, MODE_COUNT);
+        assert_int_equal(reply_sample(reply).mode, MODE_COUNT);
         assert_true(isnan(reply_prepare(reply).seconds));
         timing_free(timing);
         counts_free(&counts);

@@ -1,0 +1,113 @@
+/* vary.h - inputs of a timed call: data of its own for each, made element by element from a key and one or two sets of the case, so
+ * that the host and a GPU make the same. NaN and infinities keep their places, and the scale stays. */
+#ifndef RUNGS_BASE_VARY_H
+#define RUNGS_BASE_VARY_H
+
+#include "base/array.h"
+#include "base/rng.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How the elements of an input become others, from those of the first set and of the second. verify/families.h says which a family
+ * has. */
+typedef enum VaryHow {
+    VARY_NOTHING, /* they are those of the first set */
+    VARY_MIX,     /* each is that of either set, by a random bit */
+    VARY_VALUE,   /* constant: one value everywhere, which the key chooses */
+    VARY_STEPS,   /* ramp: steps of 1, and of 2 once in 8 to 32 elements; whole numbers that ascend, up to 1.125 n */
+    VARY_LEVELS,  /* ones: times 1 + m / 64, 1 <= m <= 16, one level up or down in 32 to 128 elements; sums stay as exact */
+    VARY_FACTORS, /* real:NAME: times 1 + d, d < 1/32 + 2^-12, the 2^-12 drawn for each 8 to 32 elements, the rest for n / 64 */
+    VARY_LETTERS, /* text: ASCII letters become others of the same case */
+    VARY_COUNT
+} VaryHow;
+
+enum { VARY_PARTS = 64, VARY_PART_LEAST = 256, VARY_STRIDES = 25, VARY_BITS = 64 };
+
+/* The array has up to 64 parts, each with its own draw, so that sums over many elements differ too: draws of single elements would
+ * cancel in them. */
+typedef struct Vary {
+    VaryHow how;
+    uint64_t part_key, element_key;
+    double value; /* of VARY_VALUE */
+    size_t part_length;
+    uint32_t stride[VARY_PARTS]; /* of each part: elements to a step */
+    size_t before[VARY_PARTS];   /* and how many steps lie before it */
+} Vary;
+
+/* For an array of n elements. */
+Vary vary_open(VaryHow how, uint64_t key, size_t n);
+/* Elements [begin, end) of an array on the host, f32, f64 or, for VARY_LETTERS, u8; a, b, to: where element 0 of each set and of
+ * the result is. b is read by VARY_MIX alone; to may be a. */
+void vary_some(const Vary *self, DType dtype, size_t begin, size_t end, const void *a, const void *b, void *to);
+/* All elements, on all cores where they are many. */
+void vary_all(const Vary *self, DType dtype, size_t n, const void *a, const void *b, void *to);
+
+/* "constant": an awkward value. */
+static inline double vary_constant(uint64_t one, uint64_t other) {
+    return 0.1 * (double)(5 * (one % 199) + 1 + (other & 3));
+}
+
+/* ---- One element. */
+
+/* Steps up to element i: one in every stride, each at a place of its own. */
+static inline RNG_BOTH size_t vary_steps(const Vary *self, size_t i) {
+    const size_t part = i / self->part_length, stride = self->stride[part], at = i % self->part_length;
+    const size_t place = rng_at(self->element_key, i - at % stride) % stride;
+    return self->before[part] + at / stride + (at % stride >= place);
+}
+
+/* 1 + m / 64: up and down by one at each step, from a level of the part's own. */
+static inline RNG_BOTH double vary_level(const Vary *self, size_t i) {
+    const size_t levels = 8;
+    const size_t turn = (vary_steps(self, i) + self->part_key) % (2 * levels), up = turn < levels ? turn : 2 * levels - turn;
+    const size_t base = 1 + rng_at(self->part_key, VARY_PARTS + i / self->part_length) % levels;
+    return 1 + (double)(base + up) / 64;
+}
+
+static inline RNG_BOTH double vary_factor(const Vary *self, size_t i) {
+    return 1 + rng_uniform(self->part_key, i / self->part_length) / 32 +
+           rng_uniform(self->element_key, vary_steps(self, i)) * 0x1p-12;
+}
+
+/* The bits of elements 64 k to 64 k + 63. */
+static inline RNG_BOTH uint64_t vary_bits(const Vary *self, size_t k) {
+    return rng_at(self->element_key, k);
+}
+
+/* All but VARY_MIX and VARY_LETTERS. */
+static inline RNG_BOTH double vary_number(const Vary *self, size_t i, double x) {
+    switch (self->how) {
+    case VARY_VALUE:
+        return self->value;
+    case VARY_STEPS:
+        return (double)(i + vary_steps(self, i));
+    case VARY_LEVELS:
+        return x * vary_level(self, i);
+    case VARY_FACTORS:
+        return x * vary_factor(self, i);
+    default:
+        return x;
+    }
+}
+
+/* x - x is 0 for finite numbers alone. */
+static inline RNG_BOTH bool vary_takes(uint64_t bits, size_t i, double a, double b) {
+    return (bits >> i % VARY_BITS & 1) != 0 && a - a == 0 && b - b == 0;
+}
+
+static inline RNG_BOTH unsigned char vary_letter(const Vary *self, size_t i, unsigned char c) {
+    const unsigned turn = (unsigned)(rng_at(self->element_key, i / 8) >> i % 8 * 8 & 0xff) % 26;
+    if (c >= 'a' && c <= 'z') return (unsigned char)('a' + (c - 'a' + turn) % 26);
+    return c >= 'A' && c <= 'Z' ? (unsigned char)('A' + (c - 'A' + turn) % 26) : c;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
