@@ -8,7 +8,7 @@ static const size_t SHARE_BYTES = (size_t)1 << 22; /* by a thread at least */
 
 Vary vary_open(VaryHow how, uint64_t key, size_t n) {
     const uint32_t unit = how == VARY_LEVELS ? 4 : 1;
-    Vary out = {.how = how, .part_key = rng_at(key, 0), .element_key = rng_at(key, 1)};
+    Vary out = {.how = how, .kept = SIZE_MAX, .part_key = rng_at(key, 0), .element_key = rng_at(key, 1)};
     size_t steps = 0;
     out.value = vary_constant(out.part_key, out.element_key);
     out.part_length = n / VARY_PARTS < VARY_PART_LEAST ? VARY_PART_LEAST : n / VARY_PARTS + 1;
@@ -44,16 +44,21 @@ static void vary_f64(const Vary *self, size_t begin, size_t end, const double *a
     }
 }
 
+static void copy(size_t size, size_t begin, size_t end, const void *a, void *to) {
+    if (to != a && end > begin) memcpy((char *)to + begin * size, (const char *)a + begin * size, (end - begin) * size);
+}
+
 void vary_some(const Vary *self, DType dtype, size_t begin, size_t end, const void *a, const void *b, void *to) {
-    const size_t size = dtype_size(dtype);
+    const size_t size = dtype_size(dtype), kept = self->kept, kept_end = kept + VARY_BITS < end ? kept + VARY_BITS : end;
     if (self->how == VARY_LETTERS)
         for (size_t i = begin; i < end; i++) ((unsigned char *)to)[i] = vary_letter(self, i, ((const unsigned char *)a)[i]);
     else if (self->how != VARY_NOTHING && dtype == DTYPE_F32)
         vary_f32(self, begin, end, a, b, to);
     else if (self->how != VARY_NOTHING && dtype == DTYPE_F64)
         vary_f64(self, begin, end, a, b, to);
-    else if (to != a && end > begin)
-        memcpy((char *)to + begin * size, (const char *)a + begin * size, (end - begin) * size);
+    else
+        copy(size, begin, end, a, to);
+    if (kept < end && kept_end > begin) copy(size, kept > begin ? kept : begin, kept_end, a, to);
 }
 
 typedef struct Task {

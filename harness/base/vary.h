@@ -35,6 +35,7 @@ typedef struct Vary {
     VaryHow how;
     uint64_t part_key, element_key;
     double value; /* of VARY_VALUE */
+    size_t kept;  /* the VARY_BITS elements from this one on, which is a multiple, stay those of the first set; SIZE_MAX: none do */
     size_t part_length;
     uint32_t stride[VARY_PARTS]; /* of each part: elements to a step */
     size_t before[VARY_PARTS];   /* and how many steps lie before it */
@@ -73,6 +74,10 @@ static inline RNG_BOTH double vary_level(const Vary *self, size_t i) {
 static inline RNG_BOTH double vary_factor(const Vary *self, size_t i) {
     return 1 + rng_uniform(self->part_key, i / self->part_length) / 32 +
            rng_uniform(self->element_key, vary_steps(self, i)) * 0x1p-12;
+}
+
+static inline RNG_BOTH bool vary_keeps(const Vary *self, size_t i) {
+    return i / VARY_BITS == self->kept / VARY_BITS;
 }
 
 /* The bits of elements 64 k to 64 k + 63. */

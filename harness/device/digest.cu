@@ -34,10 +34,11 @@ Status digest_gpu(const void *data, size_t bytes, uint64_t seed, void *word, voi
 }
 
 static __device__ unsigned char vary_element(const Vary &how, size_t i, const unsigned char *a, const unsigned char *) {
-    return vary_letter(&how, i, a[i]);
+    return vary_keeps(&how, i) ? a[i] : vary_letter(&how, i, a[i]);
 }
 
 template <typename T> static __device__ T vary_element(const Vary &how, size_t i, const T *a, const T *b) {
+    if (vary_keeps(&how, i)) return a[i];
     if (how.how != VARY_MIX) return static_cast<T>(vary_number(&how, i, a[i]));
     return vary_takes(vary_bits(&how, i / VARY_BITS), i, a[i], b[i]) ? b[i] : a[i];
 }

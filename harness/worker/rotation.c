@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 static const double SLOW_SECONDS = 0.05;          /* an untimed call of this length before each sample would cost too much */
 static const double PATIENCE_SECONDS = 0.02;      /* of the first check, for work that goes on */
@@ -91,11 +90,14 @@ static uint64_t key_of(uint64_t key, int input) {
     return rng_at(key, (uint64_t)input);
 }
 
-static Status vary_inputs(Worker *worker, uint64_t key) {
+/* almost: but for a few elements of each input. */
+static Status vary_inputs(Worker *worker, uint64_t key, bool almost) {
     Rotation *rotation = &worker->rotation;
     for (int i = 0; i < worker->in_count; i++) {
         Buffer *in = &worker->buffers_in[i];
-        const Vary how = vary_open(rotation->how[i], key_of(key, i), array_count(&in->array));
+        const size_t n = array_count(&in->array);
+        Vary how = vary_open(rotation->how[i], key_of(key, i), n);
+        if (almost && n > 0) how.kept = (size_t)(rng_at(~key, (uint64_t)i) % n) / VARY_BITS * VARY_BITS;
         if (how.how == VARY_NOTHING || in->bytes == 0) continue;
         TRY(rotation->on_device ? buffer_vary(in, &how, rotation->sets[0][i], rotation->sets[1][i])
                                 : buffer_vary_from_host(in, &how, worker->host_in[0][i].data, worker->host_in[1][i].data));
@@ -142,11 +144,10 @@ static Status ask_parent(Worker *worker, const char *key, const SamplePlace *pla
     return status_fail(STATUS_INTERNAL, "a sample is answered by the command \"continue\"");
 }
 
-/* A call that fills the caches as calls before it leave them, on other data than the sample's. */
-static Status warm_up(Worker *worker) {
-    uint64_t key;
-    if (getrandom(&key, sizeof key, 0) != sizeof key) return status_fail(STATUS_IO, "getrandom failed");
-    TRY(vary_inputs(worker, key));
+/* A call that fills the caches as calls before it leave them, on data that are not quite the sample's: its result, kept, is wrong.
+ */
+static Status warm_up(Worker *worker, uint64_t key) {
+    TRY(vary_inputs(worker, key, true));
     TRY(worker_call(worker));
     TRY(worker->device->wait("a call that warms the caches"));
     return worker->op->sized_by_data || worker->taken.allocations > 0 ? outputs_after_sample(worker) : STATUS_OK;
@@ -156,12 +157,12 @@ Status rotation_before(void *context, const SamplePlace *place) {
     Worker *worker = context;
     json_t *command;
     worker->ended = false;
-    if (place->warm && !worker->rotation.slow) TRY(warm_up(worker));
-    TRY(outputs_poison(worker, false));
     TRY(ask_parent(worker, KEY_NEXT, place, &command));
     const uint64_t key = (uint64_t)json_integer_value(json_object_get(command, KEY_KEY));
     json_decref(command);
-    TRY(vary_inputs(worker, key));
+    if (place->warm && !worker->rotation.slow) TRY(warm_up(worker, key));
+    TRY(outputs_poison(worker, false));
+    TRY(vary_inputs(worker, key, false));
     return worker->device->wait("preparing a sample");
 }
 
