@@ -114,7 +114,7 @@ Status tell_definitions(Session *s) {
     s->row->wrong = s->instance->op->wrong;
     if (!s->row->wrong) return STATUS_OK;
     TRY(tell_on(s, DATA_FIRST));
-    return s->row->untold && s->row->reverified ? tell_on(s, DATA_SECOND) : STATUS_OK;
+    return s->row->untold && s->row->reverified && !instance_is_large(s->instance) ? tell_on(s, DATA_SECOND) : STATUS_OK;
 }
 
 /* ---- Timed samples. Each has data of its own, made from a key that this process gives just before the call. Some keys are those

@@ -103,13 +103,20 @@ class Session:
             raise AssertionError("the worker died: " + self.log.read()[-2000:])
         return json.loads(line, parse_constant=lambda word: self.strict(word))
 
-    def time(self, **command):
-        """Samples, as the parent that finds every output right asks for them; and which were shown."""
-        reply, shown = self.ask(do="time", **command), []
-        while "check" in reply:
-            shown.append(reply["check"])
-            reply = self.ask(do="continue")
-        return reply["timing"], shown
+    def time(self, shows=(), **command):
+        """Samples, as the parent that finds every output right asks for them; and what the worker said of those in `shows`: (mode, sample)."""
+        reply, said, key = self.ask(do="time", vary=[1], **command), [], 0
+        while "timing" not in reply:
+            if "next" in reply:
+                key += 1
+                reply = self.ask(do="continue", key=key)
+            elif "taken" in reply:
+                taken = reply["taken"]
+                reply = self.ask(do="continue", show=(taken["mode"], taken["sample"]) in shows)
+            else:
+                said.append(reply["check"])
+                reply = self.ask(do="continue")
+        return reply["timing"], said
 
     @staticmethod
     def strict(word):
@@ -302,9 +309,9 @@ def test_samples(peers):
         min_samples=3,
         max_samples=5,
         seconds=0.0,
-        checks={"cold": [{"sample": 1, "set": 0}]},
+        shows=[("cold", 1), ("hot", 2)],
     )
-    assert shown == [{"mode": "cold", "sample": 1, "set": 0}, {"mode": "hot", "sample": 2, "set": 0}]
+    assert shown == [{"mode": "cold", "sample": 1, "of": 3}, {"mode": "hot", "sample": 2, "of": 3}]
     assert sorted(timing) == ["cold", "complete", "enqueue", "graph", "hot"]
     for mode in ("cold", "hot"):
         assert len(timing[mode]["samples"]) == 3
@@ -330,7 +337,7 @@ def test_a_check_that_is_not_answered_ends_the_timing(peers):
     session = peers.session()
     session.write(peers.normal(50))
     session.open("rolling/peer_pandas", make_case("mean", 50, 3), 50)
-    assert "check" in session.ask(do="time", modes=["hot"], min_samples=2, max_samples=2, seconds=0.0)
+    assert "next" in session.ask(do="time", vary=[1], modes=["hot"], min_samples=2, max_samples=2, seconds=0.0)
     assert session.ask(do="run")["kind"] == "internal"
 
 

