@@ -112,7 +112,7 @@ static void check_new(const Instance *instance, const char *text, bool by_seed) 
     const Array *a = &instance->in[instance_varied(MODE_HOT, 0)][0], *b = &instance->in[instance_varied(MODE_HOT, 1)][0];
     assert_int_equal(instance_sets(instance), 2);
     const bool few = strstr(text, "offset1e8") != NULL; /* in f32 one number: nothing can differ */
-    if (!few && !(differing(a, b) > 0.3)) fail_msg("%s: two sets differ in %g of the elements", text, differing(a, b));
+    if (!few && !(differing(a, b) > 0.2)) fail_msg("%s: two sets differ in %g of the elements", text, differing(a, b));
     if (by_seed) return;
     if (scaled(a, b) || scaled(&instance->in[DATA_FIRST][0], b)) fail_msg("%s: a set is another one times a number", text);
     for (size_t i = 0; i < array_count(b); i++)
