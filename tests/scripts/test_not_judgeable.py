@@ -21,7 +21,10 @@ def test_one_output_of_many(folder):
     assert row["errors"]["skewness"]["vacuous"] > 0.5
     assert f"not judgeable: {', '.join(left_out)}" in told.stderr
     assert r.unjudged(row) == left_out
-    assert r.verdict_words(row) == f"pass (not judgeable: {', '.join(left_out)})"
+    words = f"pass (not judgeable: {', '.join(left_out)})"
+    assert r.verdict_words(row) == f"{words} (does not tell {', '.join(row['does_not_tell'])})"
+    row = {key: value for key, value in row.items() if key != "does_not_tell"}
+    assert r.verdict_words(row) == words
     others = {**row, "errors": {name: e for name, e in row["errors"].items() if name not in left_out}}
     assert r.worst_ratio(row) == r.worst_ratio(others)
     assert "(not judgeable: " in accuracy_cell([row])
