@@ -138,7 +138,7 @@ static double wrong_share(Instance *instance) {
 
 static void a_stored_result_is_wrong(void **state) {
     (void)state;
-    static const char *const MORE[] = {"rolling agg=max n=9001 window=300", "rolling agg=min n=9001 window=3000 dtype=f32",
+    static const char *const MORE[] = {"rolling agg=max n=9001 window=300", "rolling agg=min n=9001 window=300 dtype=f32",
                                        "rolling agg=sum n=9001 window=3", "discounted_cumsum batch=1 n=20011 gamma=1 dtype=f32"};
     enum { CASE_COUNT = sizeof CASES / sizeof *CASES, MORE_COUNT = sizeof MORE / sizeof *MORE };
     static const char *const FAMILIES_TRIED[] = {"uniform", "normal", "ramp", "constant", "integers"};
