@@ -20,6 +20,12 @@ Vary vary_open(VaryHow how, uint64_t key, size_t n) {
     return out;
 }
 
+Vary vary_input(VaryHow how, uint64_t key, int input, size_t n, bool almost) {
+    Vary out = vary_open(how, rng_at(key, (uint64_t)input), n);
+    if (almost && n > 0) out.kept = (size_t)(rng_at(~key, (uint64_t)input) % n) / VARY_BITS * VARY_BITS;
+    return out;
+}
+
 static void vary_f32(const Vary *self, size_t begin, size_t end, const float *a, const float *b, float *to) {
     uint64_t bits = vary_bits(self, begin / VARY_BITS);
     for (size_t i = begin; i < end; i++) {

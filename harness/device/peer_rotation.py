@@ -7,31 +7,25 @@ import random
 from time import perf_counter
 
 import peer_protocol as wire
+from peer_timing import Flag, Size, structure
 
+Number = ctypes.c_int
+VariedInput = structure(  # as in measure/measure.h
+    "VariedInput", how=Number, input=Number, dtype=Number, almost=Flag, key=ctypes.c_uint64, n=Size
+)
 DTYPES = {"<f4": 0, "<f8": 1, "<i4": 2, "<i8": 3, "|u1": 4}  # as in base/array.h
-KEPT = 64  # elements that differ
 SLOW_CALL_SECONDS = 0.05  # of a call that warms the caches
-WEYL, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-WORD = (1 << 64) - 1
-
-
-def rng_at(seed, index):
-    """As in base/rng.h."""
-    z = (seed * 0xD1342543DE82EF95 + (index + 1) * WEYL) & WORD
-    z = ((z ^ (z >> 30)) * FIRST) & WORD
-    z = ((z ^ (z >> 27)) * SECOND) & WORD
-    return z ^ (z >> 31)
 
 
 class Rotation:
-    def __init__(self, sets, vary, c, load, call, ask, show):
+    def __init__(self, sets, vary, c, load, call, ask, offer):
         """sets: two dictionaries of read-only arrays, from which timed calls get theirs. vary: of the command `time`. c: librungs_measure.so.
-        load(inputs); call() with its wait; ask(key, mode, sample, of) -> the parent's answer; show(mode, sample, of, kept) puts the outputs before
+        load(inputs); call() with its wait; ask(key, mode, sample, of) -> the parent's answer; offer(mode, sample, of, kept) puts the outputs before
         the parent if it wants them."""
-        self.sets, self.vary, self.load, self.call, self.ask, self.show = sets, vary, load, call, ask, show
+        self.sets, self.vary, self.load, self.call, self.ask, self.offer = sets, vary, load, call, ask, offer
         self.c = c.measure_vary
         self.c.restype = None
-        self.c.argtypes = [ctypes.c_int, ctypes.c_uint64, ctypes.c_int, ctypes.c_size_t, *[ctypes.c_void_p] * 3]
+        self.c.argtypes = [ctypes.POINTER(VariedInput), *[ctypes.c_void_p] * 3]
         self.arrays = {
             name: array.copy() if how and array.size else array
             for how, (name, array) in zip(vary, sets[0].items(), strict=True)
@@ -50,10 +44,8 @@ class Rotation:
                 continue
             array.flags.writeable = True
             first, second = (self.sets[k][name].ctypes.data for k in (0, -1))
-            self.c(how, rng_at(key, index), DTYPES[array.dtype.str], array.size, first, second, array.ctypes.data)
-            if almost:
-                begin = random.randrange(array.size)
-                array.reshape(-1)[begin : begin + KEPT] = self.sets[0][name].reshape(-1)[begin : begin + KEPT]
+            made = VariedInput(how, index, DTYPES[array.dtype.str], almost, key, array.size)
+            self.c(made, first, second, array.ctypes.data)
             array.flags.writeable = False
         self.load(dict(self.arrays))
 
@@ -70,7 +62,7 @@ class Rotation:
         self.use(key)
 
     def taken(self, place, kept):
-        self.show(self.mode or place.mode.decode(), place.index, place.count, kept)
+        self.offer(self.mode or place.mode.decode(), place.index, place.count, kept)
 
     def fix(self, mode):
         """Loads the inputs of this mode's samples; they stay."""

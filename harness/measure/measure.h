@@ -67,8 +67,14 @@ Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const Meas
  * a stream (graph, enqueue, complete) give a reason. */
 Status measure_cpu(Mode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out);
 void samples_free(Samples *samples);
-/* For the workers of Python libraries: vary_all() by a key (base/vary.h). how: a VaryHow, dtype: a DType. */
-void measure_vary(int how, uint64_t key, int dtype, size_t n, const void *a, const void *b, void *to);
+/* For the workers of Python libraries: vary_input() and vary_all() (base/vary.h). */
+typedef struct VariedInput {
+    int how, input, dtype; /* VaryHow, its number, DType */
+    bool almost;
+    uint64_t key;
+    size_t n;
+} VariedInput;
+void measure_vary(const VariedInput *input, const void *a, const void *b, void *to);
 
 /* Does a variant work on the stream it was given? Block that stream, run the variant, and watch its output.
  *

@@ -100,7 +100,7 @@ Status sampling_run(const SamplingSource *source, const Sample *pilot, Samples *
     return status;
 }
 
-void measure_vary(int how, uint64_t key, int dtype, size_t n, const void *a, const void *b, void *to) {
-    const Vary self = vary_open((VaryHow)how, key, n);
-    vary_all(&self, (DType)dtype, n, a, b, to);
+void measure_vary(const VariedInput *input, const void *a, const void *b, void *to) {
+    const Vary self = vary_input((VaryHow)input->how, input->key, input->input, input->n, input->almost);
+    vary_all(&self, (DType)input->dtype, input->n, a, b, to);
 }

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/poison.h"
-#include "base/rng.h"
 #include "device/child.h"
 #include "plan/case.h"
 #include "plan/registry.h"
@@ -198,7 +197,7 @@ static Status load_varied(Instance *instance, DataSet set) {
     TRY(create_inputs(instance, set));
     for (int i = 0; i < instance->op->in_count; i++) {
         const Array *first = &instance->in[DATA_FIRST][i], *second = &instance->in[DATA_SECOND][i];
-        const Vary how = vary_open(instance_vary(instance, i), rng_at(key, (uint64_t)i), array_count(first));
+        const Vary how = vary_input(instance_vary(instance, i), key, i, array_count(first), false);
         vary_all(&how, first->dtype, array_count(first), first->data, second->data, instance->in[set][i].data);
     }
     return STATUS_OK;

@@ -137,7 +137,7 @@ typedef struct Timing {
     /* The call that the last key was for. */
     Mode mode;
     int set; /* -1: nobody knows its reference */
-    bool pilot, show;
+    bool show;
 } Timing;
 
 enum { SPARE = VARIED_PER_MODE - 1 };    /* the varied set for a pilot that may become a sample */
@@ -186,7 +186,7 @@ static Status give_key(Timing *self, const SampleReply *next, json_t **command) 
         if (series->of == 0) TRY(draw_wanted(self, next->mode, series->taken, next->of, series));
         k = find_wanted(series, next->sample);
     }
-    self->mode = next->mode, self->pilot = next->of == 0, self->show = false;
+    self->mode = next->mode, self->show = false;
     self->set = k < 0 ? -1 : (int)instance_varied(next->mode, k);
     const uint64_t key = k < 0 ? random_key() : instance_key(s->instance, (DataSet)self->set);
     *command = json_pack("{s:s, s:I}", KEY_DO, DO_CONTINUE, KEY_KEY, (json_int_t)key);

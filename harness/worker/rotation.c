@@ -1,7 +1,6 @@
 /* What a timed call works on: inputs made anew for each sample (base/vary.h), by a key that the parent gives just before it. */
 #include "worker/worker.h"
 
-#include "base/rng.h"
 #include "base/vary.h"
 
 #include <stdlib.h>
@@ -68,7 +67,7 @@ static Status open_sets(Worker *worker) {
 }
 
 Status rotation_begin(Worker *worker, const json_t *vary) {
-    worker->rotation = (Rotation){.patient = true, .slow = worker->call_seconds > SLOW_SECONDS, .timing = true};
+    worker->rotation = (Rotation){.patient = true, .slow = worker->call_seconds > SLOW_SECONDS};
     if (worker->sets < ROTATION_SETS) return status_fail(STATUS_INTERNAL, "time: the second set of inputs is missing");
     for (int i = 0; i < worker->in_count; i++) {
         const json_int_t how = json_integer_value(json_array_get(vary, (size_t)i));
@@ -81,23 +80,16 @@ Status rotation_begin(Worker *worker, const json_t *vary) {
 
 void rotation_end(Worker *worker) {
     release_sets(worker);
-    worker->rotation.timing = false;
 }
 
 /* ---- Data of a key. */
-
-static uint64_t key_of(uint64_t key, int input) {
-    return rng_at(key, (uint64_t)input);
-}
 
 /* almost: but for a few elements of each input. */
 static Status vary_inputs(Worker *worker, uint64_t key, bool almost) {
     Rotation *rotation = &worker->rotation;
     for (int i = 0; i < worker->in_count; i++) {
         Buffer *in = &worker->buffers_in[i];
-        const size_t n = array_count(&in->array);
-        Vary how = vary_open(rotation->how[i], key_of(key, i), n);
-        if (almost && n > 0) how.kept = (size_t)(rng_at(~key, (uint64_t)i) % n) / VARY_BITS * VARY_BITS;
+        const Vary how = vary_input(rotation->how[i], key, i, array_count(&in->array), almost);
         if (how.how == VARY_NOTHING || in->bytes == 0) continue;
         TRY(rotation->on_device ? buffer_vary(in, &how, rotation->sets[0][i], rotation->sets[1][i])
                                 : buffer_vary_from_host(in, &how, worker->host_in[0][i].data, worker->host_in[1][i].data));
@@ -115,7 +107,7 @@ Status rotation_unchanged(const Worker *worker) {
         const void *expected = worker->host_in[rotation->set < 0 ? 0 : rotation->set][i].data;
         void *made = varied && in->bytes > 0 ? malloc(in->bytes) : NULL;
         if (varied && in->bytes > 0 && !made) return status_fail(STATUS_MEMORY, "no memory for the inputs of a sample");
-        const Vary how = vary_open(rotation->how[i], key_of(rotation->key, i), array_count(&in->array));
+        const Vary how = vary_input(rotation->how[i], rotation->key, i, array_count(&in->array), false);
         if (made)
             vary_all(&how, in->array.dtype, array_count(&in->array), worker->host_in[0][i].data, worker->host_in[1][i].data, made);
         const Status status = buffer_check_unchanged(in, made ? made : expected);

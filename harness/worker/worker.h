@@ -26,7 +26,6 @@ typedef struct Files {
 
 /* The inputs in use (rotation.c). */
 typedef struct Rotation {
-    bool timing;                              /* timed calls are under way */
     VaryHow how[OP_MAX_ARRAYS];               /* timed calls have them */
     void *sets[ROTATION_SETS][OP_MAX_ARRAYS]; /* what they are made from, on the device; NULL: on the host */
     bool on_device;
