@@ -8,7 +8,6 @@
 #define DO_HELLO "hello"
 #define DO_OPEN "open"
 #define DO_SUPPORTS "supports"
-#define DO_IMPORT "import"
 #define DO_PREPARE "prepare"
 #define DO_RUN "run"
 #define DO_TIME "time"

@@ -170,10 +170,6 @@ class Worker:
             return {wire.KEY_SKIP: missing(self.variant, error)}
         return {wire.KEY_SKIP: reason} if reason else {wire.KEY_OK: True}
 
-    def imports(self, _):
-        """Done by `open`."""
-        return {wire.KEY_OK: True}
-
     def prepare(self, _):
         from peer_forms import shapes_of
 
@@ -253,9 +249,12 @@ class Worker:
         before it is asked: what a thread still computes is missing."""
         bytes_of = sum(out.nbytes for out in self.outputs.values())
         read = self.shared(outputs) if self.clock == "cpu" and bytes_of <= READ_BYTES else None
-        if self.ask(wire.KEY_TAKEN, mode, sample, count)[wire.KEY_SHOW]:
-            self.ask(wire.KEY_CHECK, mode, sample, count, **(self.shared(outputs) if read is None else read))
-        self.poison_outputs()
+        shown = self.ask(wire.KEY_TAKEN, mode, sample, count)[wire.KEY_SHOW]
+        if shown:
+            read = self.shared(outputs) if read is None else read
+            self.ask(wire.KEY_CHECK, mode, sample, count, **read)
+        if read is not None:
+            self.poison_outputs()
 
     def wait(self, outputs):
         """Until the GPU is idle; JAX waits for given results. A CPU library is done when its call returns."""
@@ -298,7 +297,6 @@ COMMANDS = {
     wire.DO_END: Worker.end,
     wire.DO_OPEN: Worker.open,
     wire.DO_SUPPORTS: Worker.supports,
-    wire.DO_IMPORT: Worker.imports,
     wire.DO_PREPARE: Worker.prepare,
     wire.DO_RUN: Worker.run,
     wire.DO_TIME: Worker.time,

@@ -197,7 +197,6 @@ Status session_open(const Session *session, Child *child, double timeout_seconds
     Status status = child_ask(child, command, STARTUP_SECONDS + timeout_seconds, &reply);
     const bool library = session->choice->entry->backend == BACKEND_PEER;
     if (status == STATUS_OK && library) status = ask_next(child, DO_SUPPORTS, timeout_seconds, &reply);
-    if (status == STATUS_OK && library) status = ask_next(child, DO_IMPORT, STARTUP_SECONDS + timeout_seconds, &reply);
     if (status == STATUS_OK) status = ask_next(child, DO_PREPARE, timeout_seconds, &reply);
     if (status == STATUS_OK && prepared) *prepared = reply_prepare(reply);
     json_decref(reply);

@@ -140,7 +140,7 @@ class Session:
             inputs=arrays[:1],
             outputs=arrays[1:],
         )
-        for what in ("supports", "import", "prepare"):
+        for what in ("supports", "prepare"):
             reply = self.ask(do=what) if "ok" in reply else reply
         return reply
 

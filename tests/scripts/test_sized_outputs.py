@@ -95,7 +95,7 @@ def ask(folder, returns):
             "inputs": [arrays["x"]],
             "outputs": [arrays["y"], arrays["z"]],
         },
-        *({"do": what} for what in ("supports", "import", "prepare", "run", "close")),
+        *({"do": what} for what in ("supports", "prepare", "run", "close")),
     ]
     (command_end, worker_end), (reply_end, worker_out) = os.pipe(), os.pipe()
     ours, theirs = socket.socketpair()
