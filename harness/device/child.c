@@ -76,7 +76,7 @@ static bool ended(const Child *child, int patience_ms, int step_ms) {
     }
 }
 
-/* Ends the processes that it left. A sandbox takes its own along: what is there for a moment was not left. */
+/* Ends the processes that the worker left. Those of a sandbox end with it: one that is still there for a moment does not count. */
 static void end_orphans(Child *child, int patience_ms) {
     const int killed = descendants_end(patience_ms);
     if (!sandbox_used()) child->orphans += killed;

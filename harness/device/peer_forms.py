@@ -375,7 +375,7 @@ class Exchange:
         return self.given
 
     def expect_inverse(self):
-        """What the library has, converted back, is what it was given: no step but run() has computed, and run() has written nowhere."""
+        """Raises unless the library's inputs, converted back, equal what they were made from: only run() computes, and it must not write to them."""
         for name, array in self.arrays.items():
             form, array = self.given[name], between(array)
             if form is None or form is array:

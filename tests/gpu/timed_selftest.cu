@@ -1,4 +1,4 @@
-/* What only a GPU can tell of timed calls: that the GPU makes the inputs of a sample as the host does, that a launch error which
+/* What needs a GPU to test in timed calls: that it makes the inputs of a sample as the host does, that a launch error which
  * run() swallows is found, and that work on other streams is seen wherever it writes. One line per check; exit 0 all good, 1 a
  * check failed, 77 no GPU.
  */

@@ -200,7 +200,7 @@ def what_ran(rows):
 
 
 def test_edited_while_it_is_compiled(world):
-    """The row is of the text that the compiler read, code hash too; the next run compiles what is there then."""
+    """Verdict and code hash of the row belong to the text that the compiler read; the next run compiles the new text."""
     source, right, wrong = world.tree / "impls/double/cpu_it.c", variant("cpu_it"), variant("cpu_it", value="3 * x[i]")
     world.write("cpu_it.c", right)
     (before,) = what_ran(world.run_all()[1].values())
