@@ -142,11 +142,6 @@ static bool has_ended(pid_t program, int *code) {
     return ended;
 }
 
-/* The kernel closes the files of a dead process one by one: its locks on temporary folders may still hold. */
-static void wait_for_parent(pid_t parent) {
-    for (int waited = 0; getppid() == parent && waited < KILL_PATIENCE_MS; waited += STEP_MS) poll(NULL, 0, STEP_MS);
-}
-
 static _Noreturn void end_all(pid_t program, bool ended, Order order, pid_t parent) {
     int code = 128 + (order == ORDER_KILL ? SIGKILL : SIGTERM);
     if (order != ORDER_KILL && !ended) {
@@ -154,10 +149,7 @@ static _Noreturn void end_all(pid_t program, bool ended, Order order, pid_t pare
         for (int waited = 0; waited < TERM_PATIENCE_MS && !has_ended(program, &code); waited += STEP_MS) poll(NULL, 0, STEP_MS);
     }
     kill_children();
-    if (order == ORDER_NONE) {
-        wait_for_parent(parent);
-        temporary_sweep();
-    }
+    if (order == ORDER_NONE) temporary_sweep_after(parent);
     _exit(code);
 }
 

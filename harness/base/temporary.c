@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LEVELS_MAX = 8, YOUNG_SECONDS = 60 };
-static const char PREFIX[] = "rungs-worker-";
+enum { LEVELS_MAX = 8, YOUNG_SECONDS = 60, STEP_MS = 10, DYING_MS = 3000 };
+/* PREFIX, the number of the process that made it, "-" and TEMPORARY_SUFFIX letters. */
+#define PREFIX "rungs-worker-"
+#define MAKER "%07d-"
+enum { MAKER_TEXT = 8 };
 
 const char *temporary_place(void) {
     const char *named = getenv("TMPDIR");
@@ -83,31 +87,52 @@ static void remove_named(int parent, const char *name, int open, mode_t type) {
     unlinkat(parent, name, type == S_IFDIR ? AT_REMOVEDIR : 0);
 }
 
-/* Has the process ended that made it? A running one holds a lock or, if it is of an older version, is done with a file within
- * YOUNG_SECONDS. */
-static bool is_abandoned(int descriptor, const struct stat *facts) {
-    const bool ours = S_ISDIR(facts->st_mode) ? (facts->st_mode & 07777) == 0700
-                                              : facts->st_nlink == 1 && time(NULL) - facts->st_mtime > YOUNG_SECONDS;
-    return ours && facts->st_uid == geteuid() && flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+/* Takes the lock, for which it waits up to patience_ms. */
+static bool lock(int descriptor, int patience_ms) {
+    for (int waited = 0; flock(descriptor, LOCK_EX | LOCK_NB) != 0; waited += STEP_MS) {
+        if (waited >= patience_ms) return false;
+        poll(NULL, 0, STEP_MS);
+    }
+    return true;
 }
 
-void temporary_sweep_of(const char *place, const char *prefix, mode_t type) {
+/* Has the process ended that made it? A running one holds a lock or, if it is of an older version, is done with a file within
+ * YOUNG_SECONDS. */
+static bool is_abandoned(int descriptor, const struct stat *facts, int patience_ms) {
+    const bool ours = S_ISDIR(facts->st_mode) ? (facts->st_mode & 07777) == 0700
+                                              : facts->st_nlink == 1 && time(NULL) - facts->st_mtime > YOUNG_SECONDS;
+    return ours && facts->st_uid == geteuid() && lock(descriptor, patience_ms);
+}
+
+/* What is called `prefix` and `letters` more. */
+static void sweep(const char *place, const char *prefix, size_t letters, mode_t type, int patience_ms) {
     const size_t length = strlen(prefix);
     DIR *directory = opendir(place);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         struct stat facts;
-        if (strncmp(entry->d_name, prefix, length) != 0 || strlen(entry->d_name) != length + TEMPORARY_SUFFIX) continue;
+        if (strncmp(entry->d_name, prefix, length) != 0 || strlen(entry->d_name) != length + letters) continue;
         const int found = openat(dirfd(directory), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (found < 0) continue;
-        if (fstat(found, &facts) == 0 && (facts.st_mode & S_IFMT) == type && is_abandoned(found, &facts))
+        if (fstat(found, &facts) == 0 && (facts.st_mode & S_IFMT) == type && is_abandoned(found, &facts, patience_ms))
             remove_named(dirfd(directory), entry->d_name, found, type);
         close(found);
     }
     if (directory) closedir(directory);
 }
 
+void temporary_sweep_of(const char *place, const char *prefix, mode_t type) {
+    sweep(place, prefix, TEMPORARY_SUFFIX, type, 0);
+}
+
 void temporary_sweep(void) {
-    temporary_sweep_of(temporary_place(), PREFIX, S_IFDIR);
+    sweep(temporary_place(), PREFIX, MAKER_TEXT + TEMPORARY_SUFFIX, S_IFDIR, 0);
+}
+
+void temporary_sweep_after(pid_t maker) {
+    char prefix[sizeof PREFIX + MAKER_TEXT + 8];
+    snprintf(prefix, sizeof prefix, PREFIX MAKER, (int)maker);
+    sweep(temporary_place(), prefix, TEMPORARY_SUFFIX, S_IFDIR, DYING_MS);
+    temporary_sweep();
 }
 
 /* Makes a folder, locks it, and looks whether it is still there: another process may sweep before the lock. False: errno is set. */
@@ -115,7 +140,8 @@ static bool make(TemporaryFolder *out) {
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES; i++) {
         struct stat facts;
-        if (snprintf(out->path, sizeof out->path, "%s/%sXXXXXX", temporary_place(), PREFIX) >= (int)sizeof out->path) {
+        if (snprintf(out->path, sizeof out->path, "%s/" PREFIX MAKER "XXXXXX", temporary_place(), (int)getpid()) >=
+            (int)sizeof out->path) {
             errno = ENAMETOOLONG;
             return false;
         }

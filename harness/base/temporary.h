@@ -34,6 +34,9 @@ Status temporary_folder(TemporaryFolder *out);
 void temporary_folder_remove(TemporaryFolder *self);
 /* Removes the temporary folders in $TMPDIR whose processes have ended. */
 void temporary_sweep(void);
+/* The same, where `maker` has just ended or is ending: the kernel closes what it had open, with the locks, one by one, and a
+ * process that it had just forked ends a moment later. Waits for these. */
+void temporary_sweep_after(pid_t maker);
 /* Removes from a folder, if their processes have ended, the folders (type: S_IFDIR) or files (S_IFREG) called PREFIX and
  * TEMPORARY_SUFFIX letters: those of this user without a lock, folders with mode 0700, files with one name and older than 60 s.
  * Follows no symbolic link. */

@@ -54,13 +54,12 @@ static void kill_marked(const char *wanted) {
 }
 
 /* Runs in a process of its own, which is no child of the one that it waits for: that one's end closes the pipe. */
-static void wait_and_kill(int end_of_pipe, const char *wanted) {
+static void wait_and_kill(pid_t parent, int end_of_pipe, const char *wanted) {
     char nothing;
     process_stand_aside(end_of_pipe);
     while (read(STDIN_FILENO, &nothing, 1) < 0 && errno == EINTR) continue;
     kill_marked(wanted);
-    poll(NULL, 0, STEP_MS); /* until the kernel has closed what they had open: their locks */
-    temporary_sweep();
+    temporary_sweep_after(parent);
     _exit(0);
 }
 
@@ -71,9 +70,9 @@ static void watch(void) {
     int ends[2];
     snprintf(wanted, sizeof wanted, "%s", descendants_mark());
     if (pipe2(ends, O_CLOEXEC) != 0) return;
-    const pid_t pid = fork();
+    const pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
-        if (fork() == 0) wait_and_kill(ends[0], wanted);
+        if (fork() == 0) wait_and_kill(parent, ends[0], wanted);
         _exit(0);
     }
     close(ends[0]); /* the other end stays open as long as this process lives */

@@ -71,23 +71,26 @@ def words_of(error):
 # ---- The threads that a call of a CPU library used, as worker/threads.c counts them for variants in C.
 
 
-def look_at_threads():
-    """(CPU seconds of the process, those of each thread)."""
-    process, threads = time.process_time(), {}  # the process first: threads that spin go on
+def thread_seconds():
+    """CPU seconds of each thread."""
+    threads = {}
     for name in os.listdir("/proc/self/task"):
         with contextlib.suppress(OSError):  # it has ended
             threads[int(name)] = time.clock_gettime(~int(name) << 3 | 6)  # what pthread_getcpuclockid() gives
-    return process, threads
+    return threads
+
+
+def look_at_threads():
+    """(those of each thread, those of the process): what threads do in between is not missing afterwards."""
+    return thread_seconds(), time.process_time()
 
 
 def threads_used(before):
     """How many threads worked since look_at_threads() returned `before`; None: unknown, because one of them has ended."""
-    process, threads = look_at_threads()
-    ran = [seconds - before[1].get(thread, 0) for thread, seconds in threads.items()]
+    process = time.process_time() - before[1]  # first: threads that spin go on
+    ran = [seconds - before[0].get(thread, 0) for thread, seconds in thread_seconds().items()]
     return (
-        None
-        if process - before[0] - sum(ran) > UNACCOUNTED_SECONDS
-        else sum(seconds >= LEAST_SHARE * max(ran) for seconds in ran)
+        None if process - sum(ran) > UNACCOUNTED_SECONDS else sum(seconds >= LEAST_SHARE * max(ran) for seconds in ran)
     )
 
 

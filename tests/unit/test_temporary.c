@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,15 +116,34 @@ static void what_the_dead_left_goes(void **state) {
     assert_int_equal(entries(), 0);
 }
 
+/* One of whose forked processes still holds the lock for a moment. */
+static void what_the_dying_left_goes(void **state) {
+    (void)state;
+    int how;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        TemporaryFolder folder;
+        if (temporary_folder(&folder) != STATUS_OK) _exit(1);
+        if (fork() == 0) poll(NULL, 0, 1000);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_int_equal(how, 0);
+    temporary_sweep();
+    assert_int_equal(entries(), 1); /* as another run sees it */
+    temporary_sweep_after(pid);
+    assert_int_equal(entries(), 0);
+}
+
 /* Everything else stays: what is a link, what others may enter, what another user owns, what is locked, what has another name. */
 static void nothing_else_goes(void **state) {
     (void)state;
-    static const char *const NAMES[] = {"rungs-worker-link00",
-                                        "rungs-worker-open00",
-                                        "rungs-worker-their0",
-                                        "rungs-worker-locked",
-                                        "rungs-worker-file00",
-                                        "rungs-worker-12345",
+    static const char *const NAMES[] = {"rungs-worker-0000001-link00",
+                                        "rungs-worker-0000001-open00",
+                                        "rungs-worker-0000001-their0",
+                                        "rungs-worker-0000001-locked",
+                                        "rungs-worker-0000001-file00",
+                                        "rungs-worker-0000001-12345",
                                         "precious"};
     char link_target[TEMPORARY_PATH_MAX + 64], file[TEMPORARY_PATH_MAX + 80];
     assert_int_equal(mkdir(in_place("target"), 0700), 0);
@@ -174,6 +194,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_PLACE(a_folder_goes_with_all_that_is_in_it),
         IN_PLACE(what_the_dead_left_goes),
+        IN_PLACE(what_the_dying_left_goes),
         IN_PLACE(nothing_else_goes),
         IN_PLACE(files_have_no_name),
     };
