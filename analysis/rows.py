@@ -99,7 +99,7 @@ def settle(row):
 
 
 # Options that do not decide which rows a run makes, and how many words they are.
-WHERE_AND_HOW_LONG = {"--out": 2, "--budget": 2, "--timeline": 2, "--resume": 1, "--verbose": 1}
+WHERE_AND_HOW_LONG = {"--out": 2, "--budget": 2, "--resume": 1, "--verbose": 1}
 
 
 def asked_of(words):

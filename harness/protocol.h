@@ -86,15 +86,13 @@
 #define KEY_CLOCK "clock"
 #define KEY_WHY_NONE "why_none"
 
-/* count: KEY_WHAT is one of the four */
+/* count: KEY_WHAT is one of the three */
 #define KEY_WHAT "what"
 #define WHAT_MEMORY "memory"
 #define WHAT_LAUNCHES "launches"
 #define WHAT_BYTES "bytes"
-#define WHAT_TIMELINE "timeline"
 #define KEY_COUNTS_REASON "counts_reason"
 #define KEY_ELSEWHERE "elsewhere" /* kernels on another stream than the given one; not sent */
-#define KEY_EVENTS "events"       /* of a timeline */
 
 /* facts, ceilings, limit, counting */
 #define KEY_GPU "gpu"

@@ -14,7 +14,6 @@
 #include "pipeline/session.h"
 #include "plan/case.h"
 #include "plan/registry.h"
-#include "record/trace.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -53,21 +52,6 @@ static void apply_pace(RunArguments *a) {
     if (a->variants) modules_select(a->variants);
 }
 
-static bool has_bytes(const char *path) {
-    struct stat facts;
-    return stat(path, &facts) == 0 && facts.st_size > 0;
-}
-
-static Status begin_timeline(const RunOptions *options) {
-    if (output_same(options->timeline, options->out))
-        return status_fail(STATUS_INVALID, "--timeline and --out name the same file, %s", options->out);
-    char reason[256];
-    if (!gpu_there(options->device, reason, sizeof reason))
-        return status_fail(STATUS_UNSUPPORTED, "--timeline traces CUDA variants on a GPU: %s; leave it out to run without one",
-                           reason);
-    return trace_begin(options->timeline);
-}
-
 static Status tell_left_out(const Plan *plan) {
     if (!plan->left_out || !plan->left_out->text) return STATUS_OK;
     fputs(plan->left_out->text, stderr);
@@ -100,8 +84,6 @@ static int check_together(RunArguments *a) {
         return cli_usage("run", "--shard '%s': I/N is expected", a->shard);
     if (a->options.resume && a->dry) return cli_usage("run", "--dry-run lists the whole plan: leave out --resume");
     if (a->options.resume && !a->options.out) return cli_usage("run", "--resume needs the --out FILE that the earlier run wrote");
-    if (a->options.timeline && a->options.emulator != EMULATOR_IF_NO_GPU)
-        return cli_usage("run", "--timeline traces CUDA variants on a GPU: leave out %s", a->emulate ? "--emulate" : "--emulator");
     if (a->as_json && !a->dry) return cli_usage("run", "--json needs --dry-run; rows are JSON, in the file of --out");
     return EXIT_GOOD;
 }
@@ -117,11 +99,8 @@ static int run(RunArguments *a, char **words, int count, Progress *progress, int
     Plan plan = {.left_out = a->skip_unknown ? &left_out : NULL};
     RunSummary summary = {0};
     Status status = make_plan(a, words, count, &plan);
-    if (status == STATUS_OK && a->options.timeline) status = begin_timeline(&a->options);
     if (status == STATUS_OK) status = interrupt_catch(argv, a->options.out, a->options.out == out);
     if (status == STATUS_OK) status = run_plan(&plan, &a->options, &summary);
-    if (status == STATUS_OK && a->options.timeline && !has_bytes(a->options.timeline))
-        progress_notice(progress, "no timeline written: no CUDA variant passed on a GPU, or see counts_reason in its row");
     snprintf(go_on, sizeof go_on, "--resume --out %s", a->options.out);
     const int code = run_finish(status, progress, &summary, a->options.out, go_on);
     plan_free(&plan);
@@ -146,8 +125,6 @@ int command_run(int argc, char **argv) {
         {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the machine's peaks, nor the limits of rows"},
         {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "do not count launches and bytes (implied by --no-ceilings)"},
         {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too"},
-        {"timeline", "FILE", CLI_TEXT, &a.options.timeline,
-         "trace one call of each CUDA variant into a new file (JSON, see docs/RESULTS.md)"},
         {"fresh-workers", NULL, CLI_FLAG, &a.fresh, "a worker per row, instead of one for all cases of a variant in a scenario"},
         {"skip-unknown", NULL, CLI_FLAG, &a.skip_unknown,
          "leave out and list cases, suites and variants that this build does not know; no claims (`ab` uses it)"},

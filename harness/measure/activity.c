@@ -18,16 +18,6 @@ Activity *activity_add(ActivityList *list) {
     return item;
 }
 
-bool activity_close_range(ActivityList *list, uint32_t marker, uint64_t end) {
-    for (size_t i = list->count; i > 0; i--) {
-        Activity *item = &list->items[i - 1];
-        if (item->kind != ACTIVITY_RANGE || item->marker != marker || item->end != 0) continue;
-        item->end = end;
-        return true;
-    }
-    return false;
-}
-
 static int earlier(const void *left, const void *right) {
     const Activity *a = left, *b = right;
     if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
@@ -98,11 +88,6 @@ void activity_short_name(const char *demangled, char out[ACTIVITY_NAME_MAX]) {
     }
     memcpy(out, begin, most - (sizeof CUT - 1));
     memcpy(out + most - (sizeof CUT - 1), CUT, sizeof CUT);
-}
-
-const char *activity_kind_name(ActivityKind kind) {
-    static const char *const NAMES[ACTIVITY_KIND_COUNT] = {"kernel", "copy", "fill", "range"};
-    return NAMES[kind];
 }
 
 static double seconds_of(const Activity *item) {

@@ -14,29 +14,21 @@
 extern "C" {
 #endif
 
-/* activity.c: what ran on the device during a call: kernels, copies, fills, and the NVTX ranges round them. */
-typedef enum ActivityKind {
-    ACTIVITY_KERNEL,
-    ACTIVITY_COPY,
-    ACTIVITY_FILL,
-    ACTIVITY_RANGE, /* on the host: between its push and its pop */
-    ACTIVITY_KIND_COUNT
-} ActivityKind;
+/* activity.c: what ran on the device during a call. */
+typedef enum ActivityKind { ACTIVITY_KERNEL, ACTIVITY_COPY, ACTIVITY_FILL } ActivityKind;
 
 enum { ACTIVITY_NAME_MAX = 160 };
 
 typedef struct Activity {
     ActivityKind kind;
-    char name[ACTIVITY_NAME_MAX]; /* kernels: as activity_short_name() has it; copies: "host to device" */
-    uint64_t begin, end;          /* nanoseconds on one clock; a range that was never closed has end 0 */
-    uint32_t stream;              /* of a range: its thread */
-    uint32_t marker;              /* ranges: what joins the two ends */
-    uint64_t bytes;               /* copies and fills */
+    uint64_t begin, end; /* nanoseconds on one clock */
+    uint32_t stream;
     /* kernels */
-    int registers;         /* of a thread */
-    size_t shared_bytes;   /* of a block, static and dynamic */
-    int grid[3], block[3]; /* x, y, z */
-    double occupancy;      /* warps that fit on a multiprocessor at once, of those that it has room for; NaN if unknown */
+    char name[ACTIVITY_NAME_MAX]; /* as activity_short_name() has it */
+    int registers;                /* of a thread */
+    size_t shared_bytes;          /* of a block, static and dynamic */
+    int grid[3], block[3];        /* x, y, z */
+    double occupancy;             /* warps that fit on a multiprocessor at once, of those that it has room for; NaN if unknown */
 } Activity;
 
 typedef struct ActivityList {
@@ -49,8 +41,6 @@ typedef struct ActivityList {
 
 /* The new item, all zero; NULL without memory, which the list remembers. */
 Activity *activity_add(ActivityList *list);
-/* Closes the range of that marker; false if there is none open. */
-bool activity_close_range(ActivityList *list, uint32_t marker, uint64_t end);
 /* By begin; of those that begin together the longer first. */
 void activity_sort(ActivityList *list);
 void activity_free(ActivityList *list);
@@ -61,7 +51,6 @@ size_t activity_elsewhere(const ActivityList *list);
 
 /* A kernel's demangled name without its return type and parameters; long template arguments are cut: "scan_kernel<256, double>". */
 void activity_short_name(const char *demangled, char out[ACTIVITY_NAME_MAX]);
-const char *activity_kind_name(ActivityKind kind); /* "kernel", "copy", "fill", "range" */
 
 /* Launches of one kernel with one configuration, together. */
 typedef struct KernelGroup {
@@ -86,9 +75,8 @@ typedef struct ByteCounts {
     size_t calls;          /* that were counted, as few as the counters need: one on all devices so far */
 } ByteCounts;
 
-/* One call after a warm-up call, from cold caches. ranges: NVTX ranges too, provided that no NVTX call came before in this process.
- * The list is sorted; activity_free() it. */
-Status counts_activity(const MeasuredWork *work, void *stream, bool ranges, ActivityList *out);
+/* One call after a warm-up call, from cold caches. The list is sorted; activity_free() it. */
+Status counts_activity(const MeasuredWork *work, void *stream, ActivityList *out);
 /* One call after a warm-up call, from cold caches. */
 Status counts_bytes(const MeasuredWork *work, void *stream, ByteCounts *out);
 /* Both on a copy of some MiB that is known: STATUS_OK, or why launches or bytes cannot be counted here. library: CUPTI's file. */

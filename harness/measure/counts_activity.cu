@@ -20,7 +20,6 @@ typedef CUpti_ActivityKernel9 KernelRecord;
 typedef CUpti_ActivityMemcpy5 CopyRecord;
 #endif
 typedef CUpti_ActivityMemset4 FillRecord;
-typedef CUpti_ActivityMarker2 MarkerRecord;
 
 enum { BUFFER_BYTES = 1 << 20, BUFFER_ALIGNMENT = 8 };
 
@@ -74,42 +73,13 @@ static void add_kernel(const KernelRecord *record) {
     item->occupancy = occupancy_of(record);
 }
 
-static const char *copy_name(uint8_t kind) {
-    switch (kind) {
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
-        return "host to device";
-    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
-        return "device to host";
-    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
-        return "device to device";
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
-        return "host to host";
-    default:
-        return "copy";
-    }
-}
-
-static void add_transfer(ActivityKind kind, const char *name, uint64_t begin, uint64_t end, uint32_t stream, uint64_t bytes) {
+static void add_transfer(ActivityKind kind, uint64_t begin, uint64_t end, uint32_t stream) {
     Activity *item = activity_add(collected);
     if (!item) return;
     item->kind = kind;
-    snprintf(item->name, sizeof item->name, "%s", name);
     item->begin = begin;
     item->end = end;
     item->stream = stream;
-    item->bytes = bytes;
-}
-
-static void add_marker(const MarkerRecord *record) {
-    if (record->flags & CUPTI_ACTIVITY_FLAG_MARKER_END) (void)activity_close_range(collected, record->id, record->timestamp);
-    if (!(record->flags & CUPTI_ACTIVITY_FLAG_MARKER_START)) return;
-    Activity *item = activity_add(collected);
-    if (!item) return;
-    item->kind = ACTIVITY_RANGE;
-    snprintf(item->name, sizeof item->name, "%s", record->name ? record->name : "?");
-    item->begin = record->timestamp;
-    item->marker = record->id;
-    if (record->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD) item->stream = record->objectId.pt.threadId;
 }
 
 static void add_record(const CUpti_Activity *record) {
@@ -121,13 +91,10 @@ static void add_record(const CUpti_Activity *record) {
         add_kernel(reinterpret_cast<const KernelRecord *>(record));
         break;
     case CUPTI_ACTIVITY_KIND_MEMCPY:
-        add_transfer(ACTIVITY_COPY, copy_name(copy->copyKind), copy->start, copy->end, copy->streamId, copy->bytes);
+        add_transfer(ACTIVITY_COPY, copy->start, copy->end, copy->streamId);
         break;
     case CUPTI_ACTIVITY_KIND_MEMSET:
-        add_transfer(ACTIVITY_FILL, "fill", fill->start, fill->end, fill->streamId, fill->bytes);
-        break;
-    case CUPTI_ACTIVITY_KIND_MARKER:
-        add_marker(reinterpret_cast<const MarkerRecord *>(record));
+        add_transfer(ACTIVITY_FILL, fill->start, fill->end, fill->streamId);
         break;
     default:
         break;
@@ -181,38 +148,28 @@ static Status record_call(const Cupti *cupti, CountedCall *call) {
     return status;
 }
 
-/* NVTX asks for its profiler at its first call in the process, which is in the warm-up call: it finds CUPTI, whose library is in
- * this variable and which already listens. */
-static Status listen_to_ranges(const Cupti *cupti) {
-    (void)setenv("NVTX_INJECTION64_PATH", cupti->path, 1);
-    TRY_CUPTI(cupti, cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MARKER));
-    return STATUS_OK;
-}
-
-static Status collect(const Cupti *cupti, const MeasuredWork *work, void *stream, bool ranges, ActivityList *out) {
+static Status collect(const Cupti *cupti, const MeasuredWork *work, void *stream, ActivityList *out) {
     int device = 0;
     TRY_CUDA(cudaGetDevice(&device));
     TRY_CUDA(cudaGetDeviceProperties(&properties, device));
     if (!cupti_of_callbacks) TRY_CUPTI(cupti, cuptiActivityRegisterCallbacks(give_buffer, take_buffer));
     cupti_of_callbacks = cupti;
-    if (ranges) TRY(listen_to_ranges(cupti));
     CountedCall call;
     Status status = counted_open(&call, work, stream);
     (void)cupti->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* drops the records of the warm-up */
     collect_into(out);
     if (status == STATUS_OK) status = record_call(cupti, &call);
     collect_into(nullptr);
-    if (ranges) (void)cupti->cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MARKER);
     if (status == STATUS_OK) status = counted_put_away(&call);
     counted_close(&call);
     return status;
 }
 
-Status counts_activity(const MeasuredWork *work, void *stream, bool ranges, ActivityList *out) {
+Status counts_activity(const MeasuredWork *work, void *stream, ActivityList *out) {
     *out = ActivityList{};
     const Cupti *cupti = nullptr;
     TRY(cupti_get(&cupti));
-    Status status = collect(cupti, work, stream, ranges, out);
+    Status status = collect(cupti, work, stream, out);
     if (status == STATUS_OK && out->no_memory) status = status_fail(STATUS_MEMORY, "no memory for the records of CUPTI");
     if (status == STATUS_OK && out->dropped > 0)
         status = status_fail(STATUS_UNSUPPORTED, "CUPTI dropped %zu records of the call", out->dropped);
@@ -223,8 +180,8 @@ Status counts_activity(const MeasuredWork *work, void *stream, bool ranges, Acti
     return status;
 }
 #else
-Status counts_activity(const MeasuredWork *work, void *stream, bool ranges, ActivityList *out) {
-    (void)work, (void)stream, (void)ranges;
+Status counts_activity(const MeasuredWork *work, void *stream, ActivityList *out) {
+    (void)work, (void)stream;
     *out = ActivityList{};
     const Cupti *cupti = nullptr;
     return cupti_get(&cupti);

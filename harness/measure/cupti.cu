@@ -156,7 +156,7 @@ Status counts_try_activity(void *stream) {
     ActivityList list = {};
     const MeasuredWork work = {run_copy, &copy};
     Status status = copy_open(&copy, stream);
-    if (status == STATUS_OK) status = counts_activity(&work, stream, false, &list);
+    if (status == STATUS_OK) status = counts_activity(&work, stream, &list);
     const size_t launches = activity_count(&list, ACTIVITY_KERNEL);
     if (status == STATUS_OK && launches != 1)
         status = status_fail(STATUS_UNSUPPORTED, "CUPTI reported %zu launches instead of one", launches);

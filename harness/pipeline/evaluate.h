@@ -66,8 +66,8 @@ typedef struct Counter {
 } Counter;
 
 /* Starts the counter's worker where there is none, and again after a fault. Fills in `counts`, or `counts_reason`, of a row whose
- * verdict is known, and writes its timeline if one was asked for. Nothing that goes wrong here changes the rest of the row: it is
- * the reason. Nothing is started after the deadline. */
+ * verdict is known. Nothing that goes wrong here changes the rest of the row: it is the reason. Nothing is started after the
+ * deadline. */
 void counts_take(const Session *s, Counter *counter);
 /* The verdict of a pending row whose worker ended well: pass, unless it is faster than the device. Then its counts. The caller
  * stops the counter's worker. bound: index into the op's bounds. */

@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "protocol.h"
-#include "record/trace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -255,7 +254,6 @@ static bool count(const Session *session, Child *child, const char *what, double
     Row *row = session->row;
     json_t *command = json_pack("{s:s, s:s}", KEY_DO, DO_COUNT, KEY_WHAT, what), *reply = NULL;
     const Status status = child_ask(child, command, timeout, &reply);
-    char title[2 * CASE_TEXT_MAX + 2];
     if (status != STATUS_OK) {
         reasons->worst = status;
         because(reasons, status == STATUS_CHECK ? "" : what, status_message());
@@ -263,19 +261,14 @@ static bool count(const Session *session, Child *child, const char *what, double
     }
     const char *why = reply_counts(reply, &row->counts);
     if (why) because(reasons, what, why);
-    snprintf(title, sizeof title, "%s: %s", row->spec, row->text);
-    if (reply_events(reply) && trace_append(session->options->timeline, title, reply_events(reply)) != STATUS_OK)
-        because(reasons, WHAT_TIMELINE, status_message());
     json_decref(reply);
     return true;
 }
 
-/* The timeline first: a profiler of NVTX ranges listens from the process's first NVTX call on. */
-static void count_all(const Session *session, Child *child, double timeout, bool counted, Reasons *reasons) {
+static void count_all(const Session *session, Child *child, double timeout, Reasons *reasons) {
     static const char *const WHAT[] = {WHAT_MEMORY, WHAT_LAUNCHES, WHAT_BYTES};
-    bool alive = !session->options->timeline || count(session, child, WHAT_TIMELINE, timeout, reasons);
-    for (size_t i = 0; i < sizeof WHAT / sizeof *WHAT && alive && counted; i++)
-        alive = count(session, child, WHAT[i], timeout, reasons);
+    bool alive = true;
+    for (size_t i = 0; i < sizeof WHAT / sizeof *WHAT && alive; i++) alive = count(session, child, WHAT[i], timeout, reasons);
 }
 
 /* In the worker that counted for the variant's other cases, if it runs. */
@@ -289,10 +282,10 @@ static void stop(Child **child) {
     *child = NULL;
 }
 
-static void open_and_count(const Session *session, Child **child, bool counted, Reasons *reasons) {
+static void open_and_count(const Session *session, Child **child, Reasons *reasons) {
     const double timeout = CALLS * session->options->timeout_seconds + SECONDS_PER_BYTE * (double)instance_bytes(session->instance);
     bool reusable = false;
-    if (session->options->timeline || !session->options->shared_workers) stop(child);
+    if (!session->options->shared_workers) stop(child);
     const bool fresh = !*child;
     Status status = open_in(child, session, timeout);
     if (status != STATUS_OK && !fresh) { /* whatever another case left there */
@@ -301,7 +294,7 @@ static void open_and_count(const Session *session, Child **child, bool counted, 
     }
     if (status == STATUS_OK) child_allow(*child, CUPTI_BYTES);
     if (status == STATUS_OK)
-        count_all(session, *child, timeout, counted, reasons);
+        count_all(session, *child, timeout, reasons);
     else
         because(reasons, "", status_message());
     const bool replied = status == STATUS_OK && reasons->worst == STATUS_OK;
@@ -310,22 +303,19 @@ static void open_and_count(const Session *session, Child **child, bool counted, 
 
 void counts_take(const Session *session, Counter *counter) {
     Row *row = session->row;
-    const bool out_of_budget = clock_seconds() > session->deadline;
-    const char *why = out_of_budget ? "the budget was spent" : why_not(session);
-    const bool timeline = session->options->timeline && session->choice->entry->backend == BACKEND_CUDA && !session->emulated;
+    const char *why = clock_seconds() > session->deadline ? "the budget was spent" : why_not(session);
     if (why) row_set_text(&row->counts_reason, why);
-    if (row->verdict != VERDICT_PASS || out_of_budget || (why && !timeline)) return;
-    if (!why && !timeline && resume_counts(counter->known, row)) return;
+    if (row->verdict != VERDICT_PASS || why || resume_counts(counter->known, row)) return;
     const double begin = clock_seconds();
     Reasons reasons = {0};
-    open_and_count(session, &counter->child, !why, &reasons);
+    open_and_count(session, &counter->child, &reasons);
     row->counts.seconds = clock_seconds() - begin;
-    if (why && reasons.used) because(&reasons, "counts", why); /* of the timeline */
     if (reasons.worst == STATUS_CHECK) {
         counts_free(&row->counts);
         row_decide(row, VERDICT_FAIL, reasons.text);
+    } else {
+        row_set_text(&row->counts_reason, reasons.used ? reasons.text : NULL);
     }
-    if (why ? reasons.used : reasons.worst != STATUS_CHECK) row_set_text(&row->counts_reason, reasons.used ? reasons.text : NULL);
     if (!reasons.used) resume_counted(counter->known, row);
 }
 

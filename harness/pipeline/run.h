@@ -21,7 +21,6 @@ typedef struct RunOptions {
     bool no_ceilings;          /* the limits of the machine are not measured: for runs that are only compared with one another */
     bool shared_workers;       /* a worker serves all cases of a variant in a scenario; false: one worker per row */
     bool no_counts;            /* nothing is counted after timing; no_ceilings says so too */
-    const char *timeline;      /* a trace of one call of each CUDA row goes into this file; NULL: none */
     EmulatorKind emulator;     /* EMULATOR_IF_NO_GPU, or force one of the emulator's programs for CUDA variants */
     bool resume;               /* leave out what the results file already holds */
     bool one_campaign;         /* resume refuses rows of another commit or machine */

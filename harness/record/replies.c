@@ -54,11 +54,6 @@ const char *reply_counts(const json_t *reply, Counts *counts) {
     return json_string_value(json_object_get(reply, KEY_COUNTS_REASON));
 }
 
-const json_t *reply_events(const json_t *reply) {
-    const json_t *events = json_object_get(json_object_get(reply, KEY_COUNTS), KEY_EVENTS);
-    return json_is_array(events) ? events : NULL;
-}
-
 double ceiling_value(const json_t *ceilings, const char *name) {
     size_t i;
     json_t *ceiling;

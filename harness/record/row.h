@@ -221,8 +221,6 @@ SampleReply reply_sample(const json_t *reply);
 bool reply_timing(const json_t *reply, ModeTiming timing[MODE_COUNT]);
 /* Adds to the counts. NULL, or why something is missing. */
 const char *reply_counts(const json_t *reply, Counts *counts);
-/* The events of a timeline (record/trace.h); NULL: there are none. Borrowed. */
-const json_t *reply_events(const json_t *reply);
 /* The value of a measured peak; NaN: it was not measured. */
 double ceiling_value(const json_t *ceilings, const char *name);
 /* After the end of a case: bytes of the device that were added to those in use after the worker's first case; do threads run on? */

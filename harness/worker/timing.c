@@ -182,10 +182,6 @@ static Status limit(const json_t *command, const Device *device, json_t **out) {
 
 /* ---- Counts. */
 
-static json_t *three(const int values[3]) {
-    return json_pack("[i, i, i]", values[0], values[1], values[2]);
-}
-
 static KernelCount kernel_of(const KernelGroup *group) {
     const Activity *kernel = group->kernel;
     KernelCount out = {.launches = group->launches,
@@ -219,38 +215,14 @@ static json_t *launches_json(const ActivityList *list) {
     return json;
 }
 
-/* Microseconds since the first of them, as trace viewers have them. */
-static json_t *event_json(const Activity *item, uint64_t origin) {
-    const double begin = 1e-3 * (double)(item->begin - origin);
-    const double end = item->end >= item->begin ? 1e-3 * (double)(item->end - origin) : NAN;
-    json_t *json = json_pack("{s:s, s:s, s:f, s:o, s:I}", "kind", activity_kind_name(item->kind), "name", item->name, "begin",
-                             begin, "end", json_number_or_null(end), "stream", (json_int_t)item->stream);
-    if (item->kind == ACTIVITY_KERNEL) {
-        json_object_set_new(json, "registers", json_integer(item->registers));
-        json_object_set_new(json, "shared_bytes", json_integer((json_int_t)item->shared_bytes));
-        json_object_set_new(json, "grid", three(item->grid));
-        json_object_set_new(json, "block", three(item->block));
-    } else if (item->kind != ACTIVITY_RANGE) {
-        json_object_set_new(json, "bytes", json_integer((json_int_t)item->bytes));
-    }
-    return json;
-}
-
-static json_t *timeline_json(const ActivityList *list) {
-    json_t *events = json_array();
-    for (size_t i = 0; i < list->count; i++) json_array_append_new(events, event_json(&list->items[i], list->items[0].begin));
-    return json_pack("{s:o}", KEY_EVENTS, events);
-}
-
 static Status count(const char *what, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
                     json_t **counts) {
     const MeasuredWork work = {.run = run, .context = context, .after = after};
-    const bool timeline = what && strcmp(what, WHAT_TIMELINE) == 0;
     if (strcmp(device->kind, "cuda") != 0) return status_fail(STATUS_UNSUPPORTED, "runs on the CPU");
-    if (timeline || (what && strcmp(what, WHAT_LAUNCHES) == 0)) {
+    if (what && strcmp(what, WHAT_LAUNCHES) == 0) {
         ActivityList list;
-        TRY(counts_activity(&work, device->stream(), timeline, &list));
-        *counts = timeline ? timeline_json(&list) : launches_json(&list);
+        TRY(counts_activity(&work, device->stream(), &list));
+        *counts = launches_json(&list);
         activity_free(&list);
         return STATUS_OK;
     }

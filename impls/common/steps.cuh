@@ -1,4 +1,4 @@
-/* steps.cuh - names for the steps of a call, which profilers and `rungs run --timeline` show. A range lasts from its declaration to
+/* steps.cuh - names for the steps of a call, which profilers show. A range lasts from its declaration to
  * the end of the block, also where TRY returns out of it:
  *
  *     StepRange step("sizes");

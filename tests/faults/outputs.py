@@ -158,7 +158,7 @@ SAME = {
         "--junit",
         "{}",
     ],
-    "run": [HOSTILE, "run", CASE, "--out", "{}", "--timeline", "{folder}/link"],
+    "run": [HOSTILE, "run", CASE, "--out", "{}"],
     "exec": [
         RUNGS,
         "exec",

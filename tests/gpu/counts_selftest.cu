@@ -9,7 +9,6 @@
 #include "measure/counts.h"
 
 #include <math.h>
-#include <nvtx3/nvToolsExt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,37 +22,17 @@ struct Contender {
 };
 static const Contender CONTENDERS[] = {{"copy_kernel", run_copy}, {"scan_kernel", run_scan}, {"sum_kernel", run_sum}};
 
-static nvtxDomainHandle_t domain;
-
-static void push(const char *name) {
-    nvtxEventAttributes_t event = {};
-    event.version = NVTX_VERSION;
-    event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
-    event.messageType = NVTX_MESSAGE_TYPE_ASCII;
-    event.message.ascii = name;
-    if (!domain) domain = nvtxDomainCreateA("rungs");
-    (void)nvtxDomainRangePushEx(domain, &event);
-}
-
-static void pop() {
-    (void)nvtxDomainRangePop(domain);
-}
-
-/* 3 kernels, 2 copies, 1 fill; two ranges, one in the other. */
+/* 3 kernels, 2 copies, 1 fill. */
 static Status run_mixture(void *context) {
     const Arrays *a = static_cast<const Arrays *>(context);
     const cudaStream_t stream = static_cast<cudaStream_t>(a->stream);
     double first = 0;
-    push("outer");
     TRY(run_copy(context));
-    push("inner");
     TRY(run_scan(context));
     TRY(run_scan(context));
-    pop();
     TRY_CUDA(cudaMemsetAsync(a->y, 0, MIB, stream));
     TRY_CUDA(cudaMemcpyAsync(a->y, a->x, 2 * MIB, cudaMemcpyDeviceToDevice, stream));
     TRY_CUDA(cudaMemcpyAsync(&first, a->y, sizeof first, cudaMemcpyDeviceToHost, stream));
-    pop();
     return STATUS_OK;
 }
 
@@ -71,17 +50,6 @@ static const Activity *find(const ActivityList *list, const char *name) {
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->items[i].name, name) == 0) return &list->items[i];
     return nullptr;
-}
-
-static void check_ranges(const ActivityList *list) {
-    const Activity *outer = find(list, "outer"), *inner = find(list, "inner");
-    const size_t ranges = activity_count(list, ACTIVITY_RANGE);
-    check(ranges == 2, "mixture: ranges", "%.0f", static_cast<double>(ranges), "2");
-    check(outer && inner && outer->begin <= inner->begin && inner->begin < inner->end && inner->end <= outer->end,
-          "mixture: the inner range lies in the outer, both are closed", "%.0f", 1, "");
-    const Activity *copy = find(list, "copy_kernel");
-    check(outer && copy && copy->end > outer->begin && copy->begin < copy->end, "mixture: kernels and ranges are on one clock",
-          "%.0f", 1, "");
 }
 
 static void check_kernel(const ActivityList *list, size_t n) {
@@ -109,7 +77,7 @@ static void check_kernel(const ActivityList *list, size_t n) {
 static void check_activity(Arrays *small) {
     const MeasuredWork mixture = {run_mixture, small}, many = {run_many, small}, nothing = {run_nothing, small};
     ActivityList list = {};
-    check_status(counts_activity(&mixture, small->stream, true, &list), STATUS_OK, "mixture: counted");
+    check_status(counts_activity(&mixture, small->stream, &list), STATUS_OK, "mixture: counted");
     check(activity_count(&list, ACTIVITY_KERNEL) == 3, "mixture: kernels", "%.0f",
           static_cast<double>(activity_count(&list, ACTIVITY_KERNEL)), "3");
     check(activity_count(&list, ACTIVITY_COPY) == 2, "mixture: copies", "%.0f",
@@ -120,14 +88,13 @@ static void check_activity(Arrays *small) {
     const size_t count = activity_groups(&list, groups, 4);
     check(count == 2 && groups[1].launches == 2, "mixture: kernels by name and configuration", "%.0f", static_cast<double>(count),
           "2");
-    check_ranges(&list);
     check_kernel(&list, small->n);
     activity_free(&list);
-    check_status(counts_activity(&many, small->stream, false, &list), STATUS_OK, "many launches: counted");
+    check_status(counts_activity(&many, small->stream, &list), STATUS_OK, "many launches: counted");
     check(activity_count(&list, ACTIVITY_KERNEL) == MANY_LAUNCHES, "many launches", "%.0f",
           static_cast<double>(activity_count(&list, ACTIVITY_KERNEL)), "70");
     activity_free(&list);
-    check_status(counts_activity(&nothing, small->stream, false, &list), STATUS_OK, "nothing: counted");
+    check_status(counts_activity(&nothing, small->stream, &list), STATUS_OK, "nothing: counted");
     check(list.count == 0, "nothing", "%.0f", static_cast<double>(list.count), "0");
     activity_free(&list);
 }

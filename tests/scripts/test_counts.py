@@ -56,23 +56,6 @@ def test_cpu_rows_say_why_they_have_no_counts(cpu_rows):
     )
 
 
-def test_a_timeline_needs_a_gpu_and_a_cuda_call(folder, cpu_rows):
-    trace, rows = folder / "trace.json", folder / "more.jsonl"
-    trace.write_text('{\n "traceEvents": []}\n')  # of another run
-    words = ("run", "double n=1000", "--quick", "--variants", "cpu_*", "--out", rows, "--timeline", trace)
-    done = call(*words)
-    if rows_of(cpu_rows, "environment")[0]["gpu"]:
-        expect(
-            trace.stat().st_size == 0 and "no timeline written" in done.stdout + done.stderr,
-            "without a CUDA call there is no trace, and what an older one held is gone; that is said",
-            done,
-        )
-    else:
-        expect_error(done, 4, "--timeline traces CUDA variants on a GPU: ", what="without a GPU it is refused")
-        expect(trace.stat().st_size > 0 and not rows.exists(), "at once: nothing ran, and an older trace stays")
-    expect_error(call(*words, "--emulate"), 2, "--timeline", "leave out --emulate")
-
-
 def test_doctor_tells_of_counting():
     lines = [line for line in call("doctor").stdout.splitlines() if " counts " in line]
     assert len(lines) in (1, 2) and (lines[0].startswith("ok") or len(lines[0]) > 25), lines

@@ -31,7 +31,6 @@ ELSEWHERE = "needs another commit: test_ab.py builds and compares two"
 NOT_RUN = {
     "./rungs test": BUILDS,
     "./rungs test -R format": BUILDS,
-    "./rungs run 'redact rows=6e5' --variants 'cuda_*' --timeline t.json": "needs a GPU: tests/gpu/check.sh",
     "./rungs ab --base origin/main gate/kernels": ELSEWHERE,
     "./rungs ab --base origin/main published/rolling": ELSEWHERE,
     "./rungs ab OLD_PROGRAM NEW_PROGRAM published/rolling": "needs a second program, and minutes: test_ab.py",

@@ -61,8 +61,8 @@ def test_scenarios():
 
 
 def test_nothing_is_written_or_called(folder):
-    out, timeline = folder / "rows.jsonl", folder / "trace.json"
-    done = call("run", CASE, "--dry-run", "--out", out, "--timeline", timeline, cwd=folder)
+    out = folder / "rows.jsonl"
+    done = call("run", CASE, "--dry-run", "--out", out, cwd=folder)
     assert (done.returncode, done.stderr, os.listdir(folder)) == (0, "", [])
     if MUTANTS.exists():
         [row] = listed(CASE, "--variants", "cpu_hangs", program=MUTANTS)

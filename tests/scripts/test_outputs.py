@@ -255,17 +255,6 @@ def test_rows_are_judged_before_any_is_added(folder):
     expect(call("export", "csv", out).stdout == done.stdout, "the readers keep a whole last row, too")
 
 
-def test_a_timeline_is_a_file_of_its_own(folder):
-    rows = folder / "timeline-rows.jsonl"
-    expect(run_into(rows).returncode == 0, "rows are written")
-    before = rows.read_text()
-    expect_error(run_into(rows, "--timeline", rows), 2, "name the same file")
-    gpu = rows_of(rows, "environment")[0]["gpu"]
-    for path, words in ((rows, "not a timeline; left unchanged"), (folder / "none/t.json", "none/t.json")):
-        expect_error(run_into(folder / "other.jsonl", "--timeline", path), *((2, words) if gpu else (4, "on a GPU")))
-    expect(rows.read_text() == before, "rows are no timeline")
-
-
 def test_rows_into_a_fifo(folder):
     """A FIFO takes rows while somebody reads it, and says so where nobody does."""
     fifo = folder / "rows.fifo"

@@ -60,9 +60,8 @@ static void launches_are_grouped_by_configuration(void **state) {
     add(&list, ACTIVITY_COPY, "host to device", 0, 100000, 0);
     add(&list, ACTIVITY_KERNEL, "copy", 7000, 8500, 20); /* another grid is another launch configuration */
     add(&list, ACTIVITY_KERNEL, "copy", 9000, 9500, 10);
-    add(&list, ACTIVITY_RANGE, "all", 0, 10000, 0);
     activity_sort(&list);
-    assert_int_equal(list.items[0].kind, ACTIVITY_COPY); /* begins with the range and is longer */
+    assert_int_equal(list.items[0].kind, ACTIVITY_COPY); /* begins first */
     assert_int_equal(activity_count(&list, ACTIVITY_KERNEL), 4);
     assert_int_equal(activity_count(&list, ACTIVITY_FILL), 0);
     assert_true(fabs(activity_seconds(&list, ACTIVITY_KERNEL) - 5e-6) < 1e-12);
@@ -75,21 +74,6 @@ static void launches_are_grouped_by_configuration(void **state) {
     assert_ptr_equal(activity_longest_kernel(&list), groups[0].kernel);
     activity_free(&list);
     assert_int_equal(list.count, 0);
-}
-
-static void ranges_are_closed_by_their_marker(void **state) {
-    (void)state;
-    ActivityList list = {0};
-    for (uint32_t i = 0; i < 200; i++) { /* more than a list has room for at first */
-        add(&list, ACTIVITY_RANGE, "step", i + 1, 0, 0);
-        list.items[i].marker = i;
-    }
-    assert_true(activity_close_range(&list, 7, 1000));
-    assert_int_equal(list.items[7].end, 1000);
-    assert_false(activity_close_range(&list, 7, 2000));
-    assert_int_equal(list.items[7].end, 1000);
-    assert_false(activity_close_range(&list, 200, 2000));
-    activity_free(&list);
 }
 
 static void kernels_on_other_streams_are_counted(void **state) {
@@ -112,9 +96,10 @@ static void kernels_on_other_streams_are_counted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_lose_return_types_and_parameters), cmocka_unit_test(long_names_are_cut),
-        cmocka_unit_test(kernels_on_other_streams_are_counted),   cmocka_unit_test(launches_are_grouped_by_configuration),
-        cmocka_unit_test(ranges_are_closed_by_their_marker),
+        cmocka_unit_test(names_lose_return_types_and_parameters),
+        cmocka_unit_test(long_names_are_cut),
+        cmocka_unit_test(kernels_on_other_streams_are_counted),
+        cmocka_unit_test(launches_are_grouped_by_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

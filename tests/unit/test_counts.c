@@ -42,7 +42,7 @@ static void a_missing_library_is_the_reason(void **state) {
     setenv("RUNGS_CUPTI", "/nowhere/libcupti.so", 1);
     assert_refused(counts_library(&path), "/nowhere/libcupti.so");
     assert_null(path);
-    assert_refused(counts_activity(&work, NULL, false, &list), "/nowhere/libcupti.so");
+    assert_refused(counts_activity(&work, NULL, &list), "/nowhere/libcupti.so");
     assert_int_equal(list.count, 0);
     assert_refused(counts_bytes(&work, NULL, &bytes), "/nowhere/libcupti.so");
     assert_true(bytes.read + bytes.written + bytes.written_behind == 0);
