@@ -1,11 +1,11 @@
-"""Sections of the report on verification: accuracy, what failed, was skipped, emulated or not tested, first calls."""
+"""Sections of the report on verification: accuracy, what failed, was skipped or not tested."""
 
 import collections
 import re
 
 from analysis import rows as r
 from analysis.claim_text import OUTCOMES, is_shown
-from analysis.format import details, folded, many, pictures_of, says_something, seconds, table
+from analysis.format import details, folded, many, pictures_of, says_something, table
 from analysis.report.claims import clipped, ranges, reason_of
 from analysis.report.ladder import VERDICT_ORDER, ratio
 
@@ -67,7 +67,7 @@ def accuracy(results, pictures):
         "One column per input family. Each number is the largest error over all cases (sizes, windows), as a multiple of the tolerance; at most 1 passes. "
         "Where a variant has its own, looser tolerance, that tolerance is named. *not judgeable*: outputs whose tolerance lets 0 pass for most elements; they are no part of the number. The reference is computed in better than double precision."
     )
-    return "\n\n".join([pictures_of(pictures, "inputs_", "offset_") or "", how, *parts])
+    return "\n\n".join([pictures_of(pictures, "offset_") or "", how, *parts])
 
 
 def each(rows, get):
@@ -118,34 +118,6 @@ def skipped(results):
         ["variant", ">cases", "reason"],
         [(name(variant), len(rows), reason) for (variant, reason), rows in sorted(groups.items())],
     )
-
-
-def startup(results):
-    def has_start(row):
-        return r.timing(row, "first") or row.get("prepare_seconds") is not None or r.median(row, "enqueue")
-
-    groups = r.grouped(filter(has_start, results.rows), lambda row: row["spec"])
-    if not groups:
-        return "No first call was timed."
-
-    def span(values):
-        values = sorted(v for v in values if v is not None)
-        if len(values) < 2:
-            return seconds(values[0]) if values else "-"
-        return f"{seconds(values[0])} to {seconds(values[-1])} ({len(values)})"
-
-    def extra(row):
-        first, later = r.median(row, "first"), r.median(row)
-        return max(first - later, 0) if first and later else None
-
-    name = naming(results)
-    columns = extra, lambda row: row.get("prepare_seconds"), lambda row: r.median(row, "enqueue")
-    lines = [[name(spec), *(span(map(get, rows)) for get in columns)] for spec, rows in sorted(groups.items())]
-    how = (
-        "Smallest and largest over the cases (number of cases in brackets). *first call, extra*: host time of a process's first call until it completes, minus the cold median: loading, compiling, warming up; "
-        "*preparation*: work done once per case before it, such as compiling a user's function; *enqueue*: host time until the call returns."
-    )
-    return how + "\n\n" + table(["variant", ">first call, extra", ">preparation", ">enqueue"], lines)
 
 
 # ---- What was not tested: claims that were not judged, variants that were skipped, crashed or only emulated, outputs that are not judgeable.

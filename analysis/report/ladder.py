@@ -19,7 +19,7 @@ from analysis.format import (
     table,
     without_empty,
 )
-from analysis.report import counts, standing
+from analysis.report import counts
 
 VERDICT_ORDER = {"pass": 0, "fail": 1, "error": 2, "skip": 3}
 
@@ -238,60 +238,3 @@ def ladder(results, pictures, why_none, links):
         how += "\n" + counts.HOW
     drawn = pictures_of(pictures, "ladder_", "sweep_") or why_none
     return "\n\n".join([drawn, how, *parts])
-
-
-# ---- Which values of its tunables make a variant fastest, and by how much: rows of one case and variant whose tunables differ in numbers.
-
-
-HOW_TUNED = (
-    "Rows of one case and variant that differ in tunables; those that are words (`memory=pool`) say what is done, and are not compared. *default*: the values that most rows have, among equals the first of the file. "
-    "*faster*: how much less time the best takes; in bold where the intervals do not overlap, so that another default is worth trying."
-)
-
-
-def is_number(value):
-    return not isinstance(value, str) or value.isdigit() or value == "auto"
-
-
-def tuned(results):
-    """The timed rows of each campaign, case, variant, bound and words of tunables, in the order of the file, where there are several: their specs differ."""
-    found = collections.defaultdict(list)
-    for row in results.rows:
-        if row["verdict"] == "pass" and r.median(row):
-            tunables = sorted((row.get("tunables") or {}).items())
-            words = tuple((key, value) for key, value in tunables if not is_number(value))
-            found[results.campaign(row), row["case"], row["variant"], r.is_declared(row), words].append(row)
-    return [rows for rows in found.values() if len(rows) > 1]
-
-
-def values_of(row, rows):
-    """ "threads=128": the tunables in which the rows differ; the whole spec of an older row, which lacks those."""
-    theirs = [other.get("tunables") or {} for other in rows]
-    mine = (row.get("tunables") or {}).items()
-    differ = (f"{key}={value}" for key, value in mine if any(other.get(key) != value for other in theirs))
-    return " ".join(differ) or r.name_of(row["spec"])
-
-
-def tuned_line(results, rows):
-    usual = max(rows, key=lambda row: results.held[row["spec"]])  # the first of equals
-    best = min(rows, key=lambda row: r.median(row))
-    head = [
-        r.name_of(best),
-        standing.case_words(best),
-        len(rows),
-        values_of(usual, rows),
-        with_interval(usual, "cold", 3),
-    ]
-    if best is usual:
-        return [*head, "the default", "-", "-"]
-    low, high = r.timing(usual, "cold").get("low"), r.timing(best, "cold").get("high")
-    gain = percent(1 - r.median(best) / r.median(usual))
-    gain = f"**{gain}**" if low and high and high < low else gain
-    return [*head, values_of(best, rows), with_interval(best, "cold", 3), gain]
-
-
-def tuning(results):
-    """Nothing where no variant was timed with several values."""
-    lines = [tuned_line(results, rows) for rows in tuned(results)]
-    header = ["variant", "case", ">values", "default", ">its time", "best", ">its time", ">faster"]
-    return f"{HOW_TUNED}\n\n{table(header, lines)}" if lines else ""

@@ -1,5 +1,5 @@
 """REPORT.md: three findings, the claims, each op on half a page, what could not be tested, machine and command, at most MOST_LINES lines and MOST_BYTES bytes;
-and the page of one op: claims with their sources, every case and sweep, accuracy, failures, first calls."""
+and the page of one op: claims with their sources, every case and sweep, accuracy, failures."""
 
 from analysis import rows as r
 from analysis import select
@@ -185,7 +185,6 @@ def fastest_part(results, op):
 def op_page(results, op, pictures, links, why_none):
     some, pairs = only(results, op), [(k, c) for k, c in claims.numbered(results) if r.op_of(c) == op]
     mine = [(link, text) for link, text in pictures if f"_{op}" in link.rsplit("/", 1)[-1]]
-    tunables = ladder.tuning(some)
     parts = [
         FIRST_LINE,
         f"# {op}: results",
@@ -196,15 +195,12 @@ def op_page(results, op, pictures, links, why_none):
         fastest_part(results, op),
         "## Ladder and sweeps",
         ladder.ladder(some, mine, why_none, links),
-        tunables and f"## Tunables\n\n{tunables}",
         "## Accuracy",
         checks.accuracy(some, mine),
         "## Failed verification",
         checks.failed(some),
         "## Skipped",
         checks.skipped(some),
-        "## First call and preparation",
-        checks.startup(some),
         "## Machine",
         machine.machine(some, full=True),
     ]

@@ -259,7 +259,7 @@ def test_figures():
         text, _ = report(FULL, "--figures", folder)
     everywhere = text + op_page()
     names = {link.stem for link in links(everywhere)}
-    wanted = {"ladder_rolling", "claims", "inputs_rolling"}
+    wanted = {"ladder_rolling", "claims"}
     assert wanted <= set(pictures), pictures.keys()
     if shutil.which("gnuplot"):
         wanted |= {"sweep_rolling_window_f64", "sweep_rolling_window_f32"}
