@@ -5,9 +5,9 @@ import pathlib
 import re
 
 from analysis.output import remove
-from plots import figures_claims, figures_ladder, figures_offset, figures_sweep
+from plots import figures_claims, figures_ladder, figures_sweep
 
-ALL = (figures_claims, figures_ladder, figures_sweep, figures_offset)
+ALL = (figures_claims, figures_ladder, figures_sweep)
 KINDS = re.compile(r"(claims|(ladder|sweep|inputs|offset)_.+)\.svg")  # files that this module draws
 
 

@@ -5,7 +5,7 @@ import re
 
 from analysis import rows as r
 from analysis.claim_text import OUTCOMES, is_shown
-from analysis.format import details, folded, many, pictures_of, says_something, table
+from analysis.format import details, folded, many, says_something, table
 from analysis.report.claims import clipped, ranges, reason_of
 from analysis.report.ladder import VERDICT_ORDER, ratio
 
@@ -51,7 +51,7 @@ def by_words(rows):
     return groups + ([(", ".join(sorted({word_params(row) for row in rest})), rest)] if rest else [])
 
 
-def accuracy(results, pictures):
+def accuracy(results):
     parts = []
     for op in sorted({row["op"] for row in results.rows}):
         for emulated in (False, True):
@@ -67,7 +67,7 @@ def accuracy(results, pictures):
         "One column per input family. Each number is the largest error over all cases (sizes, windows), as a multiple of the tolerance; at most 1 passes. "
         "Where a variant has its own, looser tolerance, that tolerance is named. *not judgeable*: outputs whose tolerance lets 0 pass for most elements; they are no part of the number. The reference is computed in better than double precision."
     )
-    return "\n\n".join([pictures_of(pictures, "offset_") or "", how, *parts])
+    return "\n\n".join([how, *parts])
 
 
 def each(rows, get):

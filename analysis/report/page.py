@@ -196,7 +196,7 @@ def op_page(results, op, pictures, links, why_none):
         "## Ladder and sweeps",
         ladder.ladder(some, mine, why_none, links),
         "## Accuracy",
-        checks.accuracy(some, mine),
+        checks.accuracy(some),
         "## Failed verification",
         checks.failed(some),
         "## Skipped",

@@ -4,7 +4,7 @@ What only a GPU can show is in tests/gpu/counts_selftest.cu."""
 import sys
 
 import pytest
-from program import SOURCE, call, expect, expect_error, rows_of
+from program import SOURCE, call, expect, rows_of
 
 sys.path.insert(0, str(SOURCE / "tests" / "gpu"))
 import counts_against_ncu as against  # noqa: E402

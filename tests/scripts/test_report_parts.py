@@ -14,7 +14,7 @@ from report_page import GOLDEN, TIMED, WORK, drawn, made_by, op_page, report, ta
 from analysis import published, select
 from analysis import rows as r
 from analysis.report import claims, counts, html, ladder, machine, rivals, standing
-from plots import figures_claims, figures_ladder, figures_offset, figures_sweep, sweep
+from plots import figures_claims, figures_ladder, figures_sweep, sweep
 
 CIRCUMSTANCES = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
 
@@ -707,19 +707,6 @@ def test_claims_as_dumbbells():
     assert not figures_claims.draw(
         select.load([written([line for line in GOLDEN if line["kind"] != "claim"])]), WORK
     ), "nothing was judged"
-
-
-def test_an_output_fails_alone():
-    row = {
-        "verdict": "fail",
-        "errors": {
-            "mean": {"max_ratio": 0.5},
-            "var": {"max_ratio": 3.0},
-            "skewness": {"incomparable": 1, "max_ratio": 0.1},
-        },
-    }
-    assert [figures_offset.failed_in(row, name) for name in ("mean", "var", "skewness")] == [False, True, True]
-    assert not figures_offset.failed_in({**row, "verdict": "pass"}, "var")
 
 
 # How a scenario begins.
