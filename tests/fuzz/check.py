@@ -105,7 +105,7 @@ def mutate(program, topic):
             "-seed=1",
             f"-max_len={TOPICS[topic][1]}",
             "-rss_limit_mb=1024",
-            "-timeout=5",
+            "-timeout=60",  # an endless loop; a busy machine stops a process for seconds
             "-close_fd_mask=1",
             f"-artifact_prefix={findings}/{topic}-",
             grown,

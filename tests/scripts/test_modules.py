@@ -217,21 +217,29 @@ def test_edited_while_it_is_compiled(world):
 
 def test_edited_while_a_run_uses_it(world):
     """Another run compiles it anew meanwhile: no row has the code hash of one text and the verdict of the other."""
-    slow = {"above": "#include <unistd.h>", "below": ""}
-    texts = [variant("cpu_it", value=f"(i == 0 ? (double)usleep(300000) : 0) + {k} * x[i]", **slow) for k in (2, 3)]
+    wait = world.folder / "wait"
+    above = '#include <unistd.h>\nstatic double held(long n) { while (n == 1004 && access("%s", F_OK) == 0) usleep(10000); return 0; }'
+    texts = [
+        variant(
+            "cpu_it", value=f"(i == 0 ? held((long)array_count(&args->out[0])) : 0) + {k} * x[i]", above=above % wait
+        )
+        for k in (2, 3)
+    ]
     expected = set()
     for text in reversed(texts):
         world.write("cpu_it.c", text)
         expected |= what_ran(world.run_all("--verify-only")[1].values())
     assert {verdict for verdict, _ in expected} == {"pass", "fail"} and len({code for _, code in expected}) == 2
-    out, cases = world.folder / "first.jsonl", [f"double n={n} dtype=f64" for n in range(1003, 1011)]
+    out, cases = world.folder / "first.jsonl", [f"double n={n} dtype=f64" for n in (1003, 1004, 1005)]
     words = [world.program, "run", *cases, "--verify-only", "--fresh-workers", "--out", out]
+    wait.touch()
     first = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=world.folder)
     while first.poll() is None and not (out.exists() and rows_of(out)):
         time.sleep(0.02)
     world.write("cpu_it.c", texts[1])
     assert what_ran(world.run_all("--verify-only")[1].values()) <= expected
-    assert first.poll() is None, "it still runs"
+    assert first.poll() is None, "it still runs: the second row waits"
+    wait.unlink()
     first.wait(timeout=120)
     rows = rows_of(out)
     assert what_ran(row for row in rows if row["verdict"] != "error") <= expected
