@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "device/descendants.h"
 #include "device/sandbox.h"
 #include "device/shared.h"
 #include "device/spawn.h"
@@ -252,6 +251,10 @@ void child_allow(Child *child, size_t more_bytes) {
 
 bool child_alone(const Child *child) {
     return !descendants_exist(child->process.pid, sandbox_used() ? SANDBOX_PROCESSES : 1);
+}
+
+Helpers child_helpers(const Child *child) {
+    return descendants_helpers(child->process.pid, sandbox_used() ? SANDBOX_PROCESSES : 1);
 }
 
 bool child_pause(Child *child) {

@@ -4,6 +4,7 @@
 #define RUNGS_DEVICE_CHILD_H
 
 #include "base/status.h"
+#include "device/descendants.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -31,6 +32,8 @@ Status child_ask(Child *child, json_t *command, double timeout_seconds, json_t *
 void child_allow(Child *child, size_t more_bytes);
 /* Has it started no other process that still runs? */
 bool child_alone(const Child *child);
+/* The processes that it has started. */
+Helpers child_helpers(const Child *child);
 /* Stops it until the next question, so that it takes no time from others. False: it has started other processes. */
 bool child_pause(Child *child);
 /* Says close and waits for its end, which is part of what it did: STATUS_DEVICE "at its end: ..." if it crashed, ended with another

@@ -2,7 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
 #include <linux/landlock.h>
+#include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -50,8 +53,35 @@ static bool allow(int rules, const char *folder, uint64_t files) {
     return failed == 0;
 }
 
+#if defined(__x86_64__)
+#define CONFINE_ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define CONFINE_ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+#define FIELD(name) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, name))
+#define UNLESS(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skipped))
+
+/* No user faults: a page that is filled when it is read would be computed outside of every sample. Best effort. */
+static void refuse_user_faults(void) {
+#ifdef CONFINE_ARCHITECTURE
+    enum { MAKE_BY_DEVICE = 0xaa00 }; /* USERFAULTFD_IOC_NEW: ioctl() of /dev/userfaultfd */
+    struct sock_filter steps[] = {FIELD(arch),
+                                  UNLESS(CONFINE_ARCHITECTURE, 5),
+                                  FIELD(nr),
+                                  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 4, 0),
+                                  UNLESS(SYS_ioctl, 2),
+                                  FIELD(args[1]),
+                                  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MAKE_BY_DEVICE, 1, 0),
+                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)};
+    const struct sock_fprog filter = {sizeof steps / sizeof *steps, steps};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+#endif
+}
+
 bool confine_self(const char *folder) {
     const long version = version_of_kernel();
+    refuse_user_faults();
     if (version <= 0) return true;
     const uint64_t files = changes(version);
     const Ruleset all = {.files = files, .scopes = version >= WITH_SIGNALS ? CONFINE_SIGNALS : 0};

@@ -1,6 +1,6 @@
 /* confine.h - what a worker may write: its own folder, devices, and what /proc has of itself. Nothing that decides a row, now or
  * later: program, modules, references, rows, scenarios, Python packages. By Landlock (Linux 5.13), which needs no privileges and
- * holds for all that the process starts. Reading is not restricted. */
+ * holds for all that the process starts. Reading is not restricted. By seccomp it gets no userfaultfd. */
 #ifndef RUNGS_DEVICE_CONFINE_H
 #define RUNGS_DEVICE_CONFINE_H
 

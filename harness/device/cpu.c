@@ -10,6 +10,7 @@
 #include <malloc.h>
 #include <omp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -38,6 +40,7 @@ typedef struct Watched {
 
 static Watched watched[BLOCKS_MAX];
 static struct sigaction previous[2]; /* of SIGSEGV and SIGBUS: a sanitizer's */
+static struct sigaction handlers[NSIG];
 
 static Watched *find(const void *pointer) {
     for (int i = 0; i < BLOCKS_MAX; i++)
@@ -112,6 +115,23 @@ static void fault_explain(void) {
     if (sigaltstack(NULL, &present) == 0 && present.ss_flags & SS_DISABLE) sigaltstack(&alternate, NULL);
     sigaction(SIGSEGV, &action, &previous[0]);
     sigaction(SIGBUS, &action, &previous[1]);
+    sigaction(SIGSEGV, NULL, &handlers[SIGSEGV]);
+    sigaction(SIGBUS, NULL, &handlers[SIGBUS]);
+}
+
+void handlers_remember(void) {
+    for (int number = 1; number < NSIG; number++) (void)sigaction(number, NULL, &handlers[number]);
+}
+
+Status handlers_check(void) {
+    for (int number = 1; number < NSIG; number++) {
+        struct sigaction now;
+        if (sigaction(number, NULL, &now) != 0 || now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) continue;
+        if (now.sa_sigaction != handlers[number].sa_sigaction)
+            return status_fail(STATUS_CHECK, "handles signal %d (%s): what a handler does may lie outside of every sample", number,
+                               strsignal(number));
+    }
+    return STATUS_OK;
 }
 
 /* ---- Memory. */
@@ -216,6 +236,7 @@ typedef struct Bytes {
     unsigned char *to;
     const unsigned char *from; /* NULL: filled with `byte` */
     unsigned char byte;
+    atomic_bool unreadable;
 } Bytes;
 
 static void write_share(void *context, size_t begin, size_t end) {
@@ -229,6 +250,25 @@ static void write_share(void *context, size_t begin, size_t end) {
 static Status cpu_copy(void *to, const void *from, size_t bytes) {
     shares_run(bytes, SHARE_LEAST, write_share, &(Bytes){.to = to, .from = from});
     return STATUS_OK;
+}
+
+/* By the kernel, which reports a page that cannot be read: no handler of a signal computes while we read. */
+static void read_share(void *context, size_t begin, size_t end) {
+    Bytes *bytes = context;
+    while (begin < end) {
+        const struct iovec to = {bytes->to + begin, end - begin}, from = {(void *)(uintptr_t)(bytes->from + begin), end - begin};
+        const ssize_t got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+        if (got <= 0 && errno == EFAULT) bytes->unreadable = true;
+        if (got <= 0 && errno != EFAULT) memcpy(to.iov_base, from.iov_base, to.iov_len); /* a container that refuses the call */
+        if (got <= 0) return;
+        begin += (size_t)got;
+    }
+}
+
+static Status cpu_copy_out(void *to, const void *from, size_t bytes) {
+    Bytes task = {.to = to, .from = from};
+    shares_run(bytes, SHARE_LEAST, read_share, &task);
+    return task.unreadable ? status_fail(STATUS_CHECK, "pages of an array were made inaccessible") : STATUS_OK;
 }
 
 static Status cpu_fill(void *device, unsigned char byte, size_t bytes) {
@@ -260,7 +300,7 @@ const Device *device_cpu(void) {
         .allocate = cpu_allocate,
         .release = cpu_release,
         .copy_in = cpu_copy,
-        .copy_out = cpu_copy,
+        .copy_out = cpu_copy_out,
         .fill = cpu_fill,
         .wait = cpu_wait,
         .stream = cpu_stream,

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { STEP_MS = 10, KILL_PATIENCE_MS = 3000, ROUNDS_MAX = 1000, MARK_TEXT = 40 };
@@ -137,6 +138,30 @@ size_t descendants_bytes(pid_t pid, size_t limit) {
     /* Shared pages were counted once for each process. The exact figure walks page tables: only now. */
     for (int i = 0; i < tree.count; i++) proportional += sum_of(tree.pid[i], "smaps_rollup", "Pss_Anon", "Pss_Shmem");
     return proportional;
+}
+
+static double cpu_seconds(pid_t pid) {
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Its own processes are the first child of the first child, and so on. */
+Helpers descendants_helpers(pid_t pid, int own) {
+    Pids tree = {0};
+    Helpers out = {0};
+    pids_add(&tree, pid);
+    for (int i = 0; i < tree.count; i++) process_children(tree.pid[i], &tree);
+    const int of_its_own = tree.count < own ? tree.count : own;
+    find_orphans(&tree);
+    for (int i = of_its_own; i < tree.count; i++) process_children(tree.pid[i], &tree);
+    for (int i = of_its_own; i < tree.count; i++) {
+        out.count++;
+        out.numbers += tree.pid[i];
+        out.seconds += cpu_seconds(tree.pid[i]);
+    }
+    return out;
 }
 
 bool descendants_exist(pid_t pid, int own) {

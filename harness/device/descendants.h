@@ -20,6 +20,15 @@ void descendants_know(pid_t pid);
 /* Bytes of anonymous and shared memory of a process, its descendants and the orphans, each page once, if they exceed `limit`;
  * otherwise anything up to `limit`. Not covered: page cache, files in memory that nobody maps, what is swapped out. */
 size_t descendants_bytes(pid_t pid, size_t limit);
+/* The processes that it has started and that are there, orphans too: how many, the sum of their numbers, their CPU time. */
+typedef struct Helpers {
+    int count;
+    long long numbers;
+    double seconds;
+} Helpers;
+
+/* Of a process that is `own` processes itself. */
+Helpers descendants_helpers(pid_t pid, int own);
 /* Has the process, which is `own` processes itself, started others that are still there, or left orphans? */
 bool descendants_exist(pid_t pid, int own);
 /* Orphans have `patience_ms` to end by themselves. Then they are killed, all are reaped, and their number is returned. */

@@ -64,6 +64,11 @@ const Device *device_emulator(void); /* NULL outside the emulator's executables 
  * process that has threads already passes. STATUS_UNSUPPORTED with OpenMP's message. */
 Status threads_check(void);
 
+/* What of the process handles signals now is the harness's own, or a sanitizer's; asked before the first variant is loaded. */
+void handlers_remember(void);
+/* STATUS_CHECK if something else handles one. */
+Status handlers_check(void);
+
 /* Number of usable CUDA devices (0 without driver or build); why: the reason if 0. Does not create a context. */
 int device_cuda_count(char *why, size_t why_size);
 /* For the environment line: name, uuid, compute_capability, sm_count, l2_bytes, memory_bytes, shared_bytes_per_block, runtime. New

@@ -1,5 +1,6 @@
 #include "pipeline/evaluate.h"
 
+#include "base/clock.h"
 #include "base/poison.h"
 #include "measure/measure.h"
 #include "protocol.h"
@@ -133,7 +134,9 @@ typedef struct ModeSamples {
 typedef struct Timing {
     Session *session;
     ModeSamples series[MODE_COUNT];
-    size_t least; /* samples */
+    size_t least;    /* samples */
+    Helpers helpers; /* of the worker, when timing began */
+    double begin;    /* of timing */
     /* The call that the last key was for. */
     Mode mode;
     int set; /* -1: nobody knows its reference */
@@ -193,6 +196,18 @@ static Status give_key(Timing *self, const SampleReply *next, json_t **command) 
     return STATUS_OK;
 }
 
+/* Processes that the worker has started sleep while it is timed: their work is in no sample. */
+static Status check_helpers(const Timing *self) {
+    static const double SLACK_SECONDS = 2e-4, SLACK_SHARE = 1e-3; /* some wake now and then and look around */
+    const Helpers now = child_helpers(self->session->worker->child), *then = &self->helpers;
+    if (now.count >= then->count && now.numbers != then->numbers)
+        return status_fail(STATUS_CHECK, "started a process while it was timed: a variant computes in its own process");
+    if (now.seconds - then->seconds > SLACK_SECONDS + SLACK_SHARE * (clock_seconds() - self->begin))
+        return status_fail(STATUS_CHECK, "a process that it started works while it is timed: %.3g s of CPU time",
+                           now.seconds - then->seconds);
+    return STATUS_OK;
+}
+
 /* Decides now, after the call, whether its outputs are compared. */
 static Status decide_show(Timing *self, const SampleReply *taken, json_t **command) {
     ModeSamples *series = &self->series[taken->mode];
@@ -200,6 +215,7 @@ static Status decide_show(Timing *self, const SampleReply *taken, json_t **comma
         return status_fail(STATUS_INTERNAL, "the worker took samples in another order than it said");
     if (series->of == 0) TRY(draw_wanted(self, taken->mode, self->set < 0 && taken->of > 1 ? 1 : 0, taken->of, series));
     series->taken++;
+    if (self->set >= 0) TRY(check_helpers(self));
     self->show = self->set >= 0 && find_wanted(series, taken->sample) >= 0;
     *command = json_pack("{s:s, s:b}", KEY_DO, DO_CONTINUE, KEY_SHOW, self->show);
     return STATUS_OK;
@@ -275,6 +291,7 @@ static Status converse(Timing *self, double timeout, bool *taken) {
     Session *s = self->session;
     json_t *reply = NULL;
     instance_poison(s->instance);
+    self->helpers = child_helpers(s->worker->child), self->begin = clock_seconds();
     Status status = child_ask(s->worker->child, make_command(self), timeout, &reply);
     for (SampleReply sample; status == STATUS_OK && !s->decided && (sample = reply_sample(reply)).what != SAMPLE_NONE;) {
         json_t *command = NULL;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double PATIENCE_SECONDS = 0.02; /* for work that goes on after a verified call */
+static const double PATIENCE_SECONDS = 0.02; /* for work that goes on after a call */
 
 Status worker_call(void *context) {
     Worker *worker = context;
@@ -103,10 +103,11 @@ static Status download(Worker *worker) {
     return STATUS_OK;
 }
 
-static Status check_settled(const Worker *worker, double seconds, double patience) {
+static Status check_settled(const Worker *worker, double seconds) {
     bool alone = true;
     if (strcmp(worker->device->kind, "cpu") != 0) return STATUS_OK;
-    TRY(threads_rest(fmax(patience, fmin(patience * 10, 2 * seconds)), &alone));
+    TRY(handlers_check());
+    TRY(threads_rest(fmax(PATIENCE_SECONDS, fmin(PATIENCE_SECONDS * 10, 2 * seconds)), &alone));
     for (int i = 0; i < worker->out_count && !alone; i++) {
         const Array *out = output(worker, i);
         const size_t bytes = array_bytes(out);
@@ -119,10 +120,10 @@ static Status check_settled(const Worker *worker, double seconds, double patienc
     return STATUS_OK;
 }
 
-Status outputs_take(Worker *worker, double seconds, double patience) {
+Status outputs_take(Worker *worker, double seconds) {
     if (!worker->ended) TRY(outputs_end(worker));
     TRY(download(worker));
-    return check_settled(worker, seconds, patience);
+    return check_settled(worker, seconds);
 }
 
 /* Do the outputs of this run agree with those of the last, which the parent is going to judge? */
@@ -195,7 +196,7 @@ static Status call(Worker *worker, bool guarded, bool again, double *seconds) {
     const bool grown = counted && growth(worker, before) > 0;
     TRY(outputs_end(worker));
     worker->taken = resource_counts(worker->resource);
-    if (!again) TRY(outputs_take(worker, *seconds, PATIENCE_SECONDS));
+    if (!again) TRY(outputs_take(worker, *seconds));
     TRY(outputs_check(worker));
     if (again) TRY(same_again(worker));
     if (grown) TRY(check_growth(worker));

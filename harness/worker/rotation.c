@@ -7,7 +7,6 @@
 #include <string.h>
 
 static const double SLOW_SECONDS = 0.05;          /* an untimed call of this length before each sample would cost too much */
-static const double PATIENCE_SECONDS = 0.02;      /* of the first check, for work that goes on */
 static const size_t ASK_BYTES = (size_t)64 << 20; /* smaller inputs always have room for both sets on the device */
 static const size_t SHARE_OF_FREE = 4;            /* larger ones, if they take no more than this share of what is free */
 
@@ -67,7 +66,7 @@ static Status open_sets(Worker *worker) {
 }
 
 Status rotation_begin(Worker *worker, const json_t *vary) {
-    worker->rotation = (Rotation){.patient = true, .slow = worker->call_seconds > SLOW_SECONDS};
+    worker->rotation = (Rotation){.slow = worker->call_seconds > SLOW_SECONDS};
     if (worker->sets < ROTATION_SETS) return status_fail(STATUS_INTERNAL, "time: the second set of inputs is missing");
     for (int i = 0; i < worker->in_count; i++) {
         const json_int_t how = json_integer_value(json_array_get(vary, (size_t)i));
@@ -136,10 +135,18 @@ static Status ask_parent(Worker *worker, const char *key, const SamplePlace *pla
     return status_fail(STATUS_INTERNAL, "a sample is answered by the command \"continue\"");
 }
 
+/* Threads that rested after the last sample have been woken by nobody since. */
+static Status check_rested(Worker *worker) {
+    const bool watched = worker->rotation.watched;
+    worker->rotation.watched = false;
+    return watched ? threads_rested() : STATUS_OK;
+}
+
 /* A call that fills the caches as calls before it leave them, on data that are not quite the sample's: its result, kept, is wrong.
  */
 static Status warm_up(Worker *worker, uint64_t key) {
     TRY(vary_inputs(worker, key, true));
+    TRY(check_rested(worker));
     TRY(worker_call(worker));
     TRY(worker->device->wait("a call that warms the caches"));
     return worker->op->sized_by_data || worker->taken.allocations > 0 ? outputs_after_sample(worker) : STATUS_OK;
@@ -155,6 +162,7 @@ Status rotation_before(void *context, const SamplePlace *place) {
     if (place->warm && !worker->rotation.slow) TRY(warm_up(worker, key));
     if (!place->back_to_back || place->pilot) TRY(outputs_poison(worker, false)); /* else a skipped call leaves an older result */
     TRY(vary_inputs(worker, key, false));
+    TRY(check_rested(worker));
     return worker->device->wait("preparing a sample");
 }
 
@@ -166,9 +174,9 @@ Status rotation_taken(void *context, const SamplePlace *place) {
     const bool show = json_is_true(json_object_get(command, KEY_SHOW));
     json_decref(command);
     if (!show) return STATUS_OK;
-    Status status = outputs_take(worker, worker->call_seconds, worker->rotation.patient ? PATIENCE_SECONDS : 0);
-    worker->rotation.patient = false;
+    Status status = outputs_take(worker, worker->call_seconds);
     if (status == STATUS_OK) status = outputs_check(worker);
+    worker->rotation.watched = is_host(worker);
     if (status != STATUS_OK) return status_prefix(status, "%s sample %zu: ", place->mode, place->index);
     TRY(ask_parent(worker, KEY_CHECK, place, &command));
     json_decref(command);

@@ -186,8 +186,9 @@ static double longest_run(const Crowd *crowd) {
     return 1e-9 * (double)longest;
 }
 
+static Crowd crowd;
+
 Status threads_rest(double patience, bool *alone) {
-    static Crowd crowd;
     const char *policy = getenv("OMP_WAIT_POLICY");
     const bool may_spin = policy && strcasecmp(policy, "active") == 0;
     const double begin = clock_seconds();
@@ -204,4 +205,15 @@ Status threads_rest(double patience, bool *alone) {
                                busy == 1 ? " is" : "s are", waited);
         nanosleep(&(struct timespec){0, (long)(1e9 * STEP_SECONDS)}, NULL);
     }
+}
+
+Status threads_rested(void) {
+    for (int i = 0; i < crowd.count && crowd.quiet; i++) {
+        const Thread *thread = &crowd.threads[i];
+        unsigned long long ran = 0;
+        bool sleeps = false;
+        if (thread->seen == crowd.round && (!look(thread->id, &ran, &sleeps) || ran != thread->ran))
+            return status_fail(STATUS_CHECK, "a thread works between two calls: it slept and then ran, with nothing to do");
+    }
+    return STATUS_OK;
 }

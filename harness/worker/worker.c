@@ -249,6 +249,7 @@ static int confine_and_become(const char *folder, char *const *argv) {
 int worker_main(int argc, char **argv, const WorkerMeasure *with) {
     static Worker worker;
     measure = with;
+    handlers_remember();
     json_set_alloc_funcs(memory_allocate, memory_free);
     if (argc > 3 && strcmp(argv[1], "--confine") == 0) return confine_and_become(argv[2], argv + 3);
     if (argc == 6 && strcmp(argv[1], "--describe") == 0) /* the others were confined when they began */

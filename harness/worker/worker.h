@@ -31,7 +31,7 @@ typedef struct Rotation {
     bool on_device;
     int set;      /* of the inputs in use; -1: made from the key */
     uint64_t key; /* the parent's, of the sample */
-    bool patient; /* the next check waits for work that goes on */
+    bool watched; /* the threads rested after the last sample, and have to until the next call */
     bool slow;    /* a call takes so long that none warms the caches */
 } Rotation;
 
@@ -160,8 +160,8 @@ Status outputs_poison(Worker *worker, bool scratch);
 /* The guards of outputs, inputs and scratch; whether the inputs in use are as they were put there. */
 Status outputs_check(const Worker *worker);
 /* After a call and its wait, which took `seconds`: the outputs go where the parent reads them, the very next thing; then nothing
- * may change them any more, for `patience` seconds at least where there are threads to do it (CPU). */
-Status outputs_take(Worker *worker, double seconds, double patience);
+ * may change them any more: on a CPU the threads have to rest, and nobody handles signals. */
+Status outputs_take(Worker *worker, double seconds);
 /* Elements of each output that the last run gave. */
 json_t *outputs_counts(const Worker *worker);
 /* Runs once and leaves the outputs where the parent reads them; the reply gets `seconds` and, if the op's outputs are sized by
@@ -193,5 +193,7 @@ int threads_end(void);
  * may spin for a moment before they sleep. STATUS_CHECK if one runs for half a second more (unless OMP_WAIT_POLICY=active has them
  * spin), or wakes up and works. */
 Status threads_rest(double patience, bool *alone);
+/* Before the next call: STATUS_CHECK if one of those that rested then has run since. */
+Status threads_rested(void);
 
 #endif

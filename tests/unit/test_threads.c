@@ -70,7 +70,36 @@ static void one_after_the_other(void **state) {
     }
 }
 
+static void *wakes(void *context) {
+    for (int i = 0; i < 2; i++) {
+        pthread_mutex_lock(&night);
+        spin(1e-3);
+        pthread_mutex_unlock(&night);
+        pthread_barrier_wait(&ready);
+    }
+    return context;
+}
+
+/* A thread that rested and is woken before the next call has worked between the two, also if it is asleep again. */
+static void between_two_calls(void **state) {
+    (void)state;
+    pthread_t thread;
+    bool alone = true;
+    pthread_mutex_lock(&night);
+    pthread_barrier_init(&ready, NULL, 2);
+    start(&thread, wakes, NULL);
+    assert_int_equal(threads_rest(0.03, &alone), STATUS_OK);
+    assert_int_equal(threads_rested(), STATUS_OK);
+    pthread_mutex_unlock(&night);
+    pthread_barrier_wait(&ready);
+    assert_int_equal(threads_rested(), STATUS_CHECK);
+    pthread_barrier_wait(&ready);
+    pthread_join(thread, NULL);
+    assert_int_equal(threads_rested(), STATUS_CHECK);
+    pthread_barrier_destroy(&ready);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_after_the_other)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_after_the_other), cmocka_unit_test(between_two_calls)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
