@@ -212,7 +212,7 @@ Status threads_rested(void) {
         const Thread *thread = &crowd.threads[i];
         unsigned long long ran = 0;
         bool sleeps = false;
-        if (thread->seen == crowd.round && (!look(thread->id, &ran, &sleeps) || ran != thread->ran))
+        if (thread->seen == crowd.round && (!look(thread->id, &ran, &sleeps) || !sleeps || ran != thread->ran))
             return status_fail(STATUS_CHECK, "a thread works between two calls: it slept and then ran, with nothing to do");
     }
     return STATUS_OK;

@@ -70,6 +70,7 @@ KINDS = [
         "work after run() has returned",
         r"late_|lazy|background|detached|half_later|again_later|busy_later|future|subclass|extension|cheat_prepare",
     ),
+    ("work between the calls", r"helper|handler|signal|user_fault"),
     ("timed calls that do less", r"batch|later"),
     ("verified and timed calls told apart", r"phase|poison|warm_up"),
     ("another stream", r"stream|strays"),
