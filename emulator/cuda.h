@@ -32,7 +32,8 @@
 #undef __maxnreg__
 /* As nvcc does it: two files may give different kernels the same name, and neither gets the other's. */
 #define __global__ __attribute__((internal_linkage))
-#define __device__ __attribute__((internal_linkage))
+/* The annotation refers to the variable, so that no optimiser takes away what only other threads, or nobody, read. */
+#define __device__ __attribute__((internal_linkage, annotate("device")))
 #define __host__
 #define __constant__ __attribute__((internal_linkage))
 /* `used` keeps the optimiser from taking the variable apart: other threads see it too. A section whose name is no C identifier

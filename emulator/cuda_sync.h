@@ -112,18 +112,18 @@ EMULATOR_REDUCE(unsigned, __reduce_xor_sync, WARP_REDUCE_XOR)
  * first, and then is a plain operation: neither instrumentation nor preemption inside. */
 #define EMULATOR_INDIVISIBLE static inline __attribute__((noinline, no_sanitize("thread", "coverage", "undefined")))
 
-#define EMULATOR_ATOMIC_AS(name, T, result)                                                                                        \
+#define EMULATOR_ATOMIC_AS(name, T, scope, result)                                                                                 \
     EMULATOR_INDIVISIBLE T name(T *address, T value, EmulatorSite site = emulator_here()) {                                        \
-        emulator_atomic(address, sizeof(T), ACCESS_UPDATE, site);                                                                  \
+        emulator_atomic(address, sizeof(T), ACCESS_UPDATE, scope, site);                                                           \
         const T old = *address;                                                                                                    \
         *address = (result);                                                                                                       \
         return old;                                                                                                                \
     }
-/* Wider and narrower scopes are carried out alike: one operating-system thread runs all blocks. */
+/* Scopes matter to the race detector alone: one operating-system thread runs all blocks. */
 #define EMULATOR_ATOMIC(name, T, result)                                                                                           \
-    EMULATOR_ATOMIC_AS(name, T, result)                                                                                            \
-    EMULATOR_ATOMIC_AS(name##_block, T, result)                                                                                    \
-    EMULATOR_ATOMIC_AS(name##_system, T, result)
+    EMULATOR_ATOMIC_AS(name, T, SCOPE_DEVICE, result)                                                                              \
+    EMULATOR_ATOMIC_AS(name##_block, T, SCOPE_BLOCK, result)                                                                       \
+    EMULATOR_ATOMIC_AS(name##_system, T, SCOPE_DEVICE, result)
 
 /* Signed sums wrap around on the device. */
 EMULATOR_ATOMIC(atomicAdd, int, (int)((unsigned)old + (unsigned)value))
@@ -151,17 +151,17 @@ EMULATOR_ATOMIC_ORDERED(unsigned)
 EMULATOR_ATOMIC_ORDERED(long long)
 EMULATOR_ATOMIC_ORDERED(unsigned long long)
 
-#define EMULATOR_CAS_AS(name, T)                                                                                                   \
+#define EMULATOR_CAS_AS(name, T, scope)                                                                                            \
     EMULATOR_INDIVISIBLE T name(T *address, T expected, T value, EmulatorSite site = emulator_here()) {                            \
-        emulator_atomic(address, sizeof(T), ACCESS_UPDATE, site);                                                                  \
+        emulator_atomic(address, sizeof(T), ACCESS_UPDATE, scope, site);                                                           \
         const T old = *address;                                                                                                    \
         if (old == expected) *address = value;                                                                                     \
         return old;                                                                                                                \
     }
 #define EMULATOR_CAS(T)                                                                                                            \
-    EMULATOR_CAS_AS(atomicCAS, T)                                                                                                  \
-    EMULATOR_CAS_AS(atomicCAS_block, T)                                                                                            \
-    EMULATOR_CAS_AS(atomicCAS_system, T)
+    EMULATOR_CAS_AS(atomicCAS, T, SCOPE_DEVICE)                                                                                    \
+    EMULATOR_CAS_AS(atomicCAS_block, T, SCOPE_BLOCK)                                                                               \
+    EMULATOR_CAS_AS(atomicCAS_system, T, SCOPE_DEVICE)
 EMULATOR_CAS(int)
 EMULATOR_CAS(unsigned)
 EMULATOR_CAS(unsigned short)

@@ -69,7 +69,7 @@ unsigned emulator_lane(void);
 typedef enum EmulatorAccess { ACCESS_LOAD, ACCESS_STORE, ACCESS_UPDATE } EmulatorAccess;
 typedef enum EmulatorScope { SCOPE_BLOCK, SCOPE_DEVICE } EmulatorScope;
 /* Called just before an atomic operation, which then is a plain one: no other thread runs until it is done. */
-void emulator_atomic(const void *address, size_t bytes, EmulatorAccess access, EmulatorSite site);
+void emulator_atomic(const void *address, size_t bytes, EmulatorAccess access, EmulatorScope scope, EmulatorSite site);
 void emulator_fence(EmulatorScope scope);
 /* A place where another thread may go on: clock reads, __nanosleep. */
 void emulator_pause(void);

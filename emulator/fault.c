@@ -190,8 +190,19 @@ static bool describe_dynamic(const unsigned char *address, char *text) {
     return true;
 }
 
+/* A __device__ variable, or another of the file that the kernel is in. */
+static bool describe_variable(const unsigned char *address, char *text) {
+    char name[384], what[420];
+    size_t offset, bytes;
+    if (!engine.launch || !symbol_variable(address, name, sizeof name, &offset, &bytes)) return false;
+    snprintf(what, sizeof what, "the variable %s", name);
+    describe_within(address, address - offset, bytes, what, text, ADDRESS_TEXT_MAX);
+    return true;
+}
+
 const char *address_describe(const void *address, char text[ADDRESS_TEXT_MAX]) {
-    if (describe_dynamic(address, text) || describe_static(address, text) || arena_describe(address, text, ADDRESS_TEXT_MAX))
+    if (describe_dynamic(address, text) || describe_static(address, text) || arena_describe(address, text, ADDRESS_TEXT_MAX) ||
+        describe_variable(address, text))
         return text;
     snprintf(text, ADDRESS_TEXT_MAX, "address %p, which is not device memory", address);
     return text;

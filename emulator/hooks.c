@@ -23,10 +23,10 @@ static void step(const void *pc) {
     HOOK(__tsan_read_write##bytes, race_plain_access(address, bytes, false, pc); race_plain_access(address, bytes, true, pc))      \
     HOOK(__tsan_unaligned_read##bytes, race_plain_access(address, bytes, false, pc))                                               \
     HOOK(__tsan_unaligned_write##bytes, race_plain_access(address, bytes, true, pc))                                               \
-    HOOK(__tsan_volatile_read##bytes, race_synchronising_access(address, bytes, ACCESS_LOAD, pc, (EmulatorSite){0}))               \
-    HOOK(__tsan_volatile_write##bytes, race_synchronising_access(address, bytes, ACCESS_STORE, pc, (EmulatorSite){0}))             \
-    HOOK(__tsan_unaligned_volatile_read##bytes, race_synchronising_access(address, bytes, ACCESS_LOAD, pc, (EmulatorSite){0}))     \
-    HOOK(__tsan_unaligned_volatile_write##bytes, race_synchronising_access(address, bytes, ACCESS_STORE, pc, (EmulatorSite){0}))
+    HOOK(__tsan_volatile_read##bytes, race_volatile_access(address, bytes, false, pc))                                             \
+    HOOK(__tsan_volatile_write##bytes, race_volatile_access(address, bytes, true, pc))                                             \
+    HOOK(__tsan_unaligned_volatile_read##bytes, race_volatile_access(address, bytes, false, pc))                                   \
+    HOOK(__tsan_unaligned_volatile_write##bytes, race_volatile_access(address, bytes, true, pc))
 HOOKS(1)
 HOOKS(2)
 HOOKS(4)

@@ -151,7 +151,7 @@ static bool happened_before(const Fiber *self, const RaceThread *thread, const A
 
 static const char *verb(unsigned flags) {
     static const char *const VERBS[] = {"reads", "writes", "reads atomically", "writes atomically"};
-    return VERBS[flags];
+    return VERBS[flags & (ACCESS_WRITES | ACCESS_ATOMIC)];
 }
 
 static void report(const Access *mine, const Access *other, const void *address, size_t bytes, const void *pc, EmulatorSite site) {
@@ -167,35 +167,45 @@ static void report(const Access *mine, const Access *other, const void *address,
              verb(mine->flags), bytes, address_describe(address, what), fault_thread_text(thread, thread_text),
              fault_thread_text(block, block_text), verb(other->flags), place_text(other->place, where, sizeof where),
              (mine->flags ^ other->flags) & ACCESS_ATOMIC ? "missing: a barrier; or make both atomic"
+             : mine->flags & ACCESS_ATOMIC                ? "missing: a wider scope than _block in both"
              : same_warp                                  ? "missing: __syncwarp() or __syncthreads()"
              : same_block                                 ? "missing: __syncthreads()"
                           : "missing: __threadfence() between the data and the atomic or volatile flag, on both sides; or atomics");
 }
 
-/* May `mine` replace `old`? Only if every access that races with `old` also races with `mine`. */
+/* Atomics race if one is for its block alone and the other comes from elsewhere. */
+static bool conflicting(const Access *a, const Access *b) {
+    if (!(a->bytes & b->bytes) || !((a->flags | b->flags) & ACCESS_WRITES)) return false;
+    if (!(a->flags & b->flags & ACCESS_ATOMIC)) return true;
+    return ((a->flags | b->flags) & ACCESS_OF_BLOCK) && a->block != b->block;
+}
+
+/* May `mine` replace `old`? Only if every access that races with `old` also races with `mine`: `mine` comes later, and whoever
+ * comes after `mine` comes after `old`. (An atomic update has observed the atomic writes before it, as PTX has it without a fence:
+ * so the last of many blocks may reset their counter by a plain write.) */
 static bool replaces(const Access *mine, const Access *old, bool ordered) {
-    return ordered && (old->bytes & ~mine->bytes) == 0 && (mine->flags & ACCESS_WRITES) >= (old->flags & ACCESS_WRITES) &&
-           (mine->flags & ACCESS_ATOMIC) <= (old->flags & ACCESS_ATOMIC);
+    const bool observed = mine->flags & ACCESS_OBSERVES && old->flags & ACCESS_ATOMIC && old->flags & ACCESS_WRITES;
+    if (!(ordered || observed) || (old->bytes & ~mine->bytes) || (mine->flags & ACCESS_WRITES) < (old->flags & ACCESS_WRITES))
+        return false;
+    if (!(mine->flags & ACCESS_ATOMIC)) return true;
+    if (!(old->flags & ACCESS_ATOMIC)) return false;
+    return !(old->flags & ACCESS_OF_BLOCK) || (mine->flags & ACCESS_OF_BLOCK && mine->block == old->block);
 }
 
 static void check_word(ShadowWord *word, const Access *mine, const void *address, size_t bytes, const void *pc, EmulatorSite site) {
     const Fiber *self = engine.current;
     const RaceThread *thread = state_of(self);
-    Access *place = NULL;
-    for (int i = 0; i < WORD_ACCESSES; i++) {
-        Access *other = &word->accesses[i];
-        if (other->bytes == 0) {
-            if (!place) place = other;
-            break; /* places are filled in order */
-        }
+    int kept = 0, i; /* places are filled in order */
+    for (i = 0; i < WORD_ACCESSES && word->accesses[i].bytes; i++) {
+        const Access *other = &word->accesses[i];
         const bool ordered = happened_before(self, thread, other);
-        const bool conflict = (other->bytes & mine->bytes) && ((other->flags | mine->flags) & ACCESS_WRITES) &&
-                              !(other->flags & mine->flags & ACCESS_ATOMIC);
-        if (conflict && !ordered) report(mine, other, address, bytes, pc, site);
-        if (!place && replaces(mine, other, ordered)) place = other;
+        if (!ordered && conflicting(mine, other)) report(mine, other, address, bytes, pc, site);
+        if (replaces(mine, other, ordered)) continue;
+        if (kept < i) word->accesses[kept] = *other;
+        kept++;
     }
-    if (!place) place = &word->accesses[engine_random(WORD_ACCESSES)];
-    *place = *mine;
+    word->accesses[kept < WORD_ACCESSES ? kept++ : (int)engine_random(WORD_ACCESSES)] = *mine;
+    while (kept < i) word->accesses[kept++].bytes = 0;
 }
 
 static void check_bounds(const void *address, size_t bytes, const void *pc, EmulatorSite site, bool write) {
@@ -241,7 +251,7 @@ static void check_host_memory(const void *address, const void *pc) {
              address);
 }
 
-static void access_memory(const void *address, size_t bytes, unsigned flags, bool reads, const void *pc, EmulatorSite site) {
+static void access_memory(const void *address, size_t bytes, unsigned flags, const void *pc, EmulatorSite site) {
     ShadowWord *word;
     unsigned char *written;
     if (!shadow_find(address, &word, &written)) {
@@ -250,6 +260,7 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, boo
     }
     check_bounds(address, bytes, pc, site, flags & ACCESS_WRITES);
     const Fiber *self = engine.current;
+    const bool reads = !(flags & ACCESS_WRITES) || flags & ACCESS_OBSERVES;
     Access mine = {.block = (uint32_t)self->block->linear,
                    .thread = (uint16_t)self->thread,
                    .flags = (uint8_t)flags,
@@ -269,32 +280,56 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, boo
 }
 
 void race_plain_access(const void *address, size_t bytes, bool write, const void *pc) {
-    if (engine.current) access_memory(address, bytes, write ? ACCESS_WRITES : 0, !write, pc, (EmulatorSite){0});
+    if (engine.current) access_memory(address, bytes, write ? ACCESS_WRITES : 0, pc, (EmulatorSite){0});
+}
+
+/* Did the last write to the variable reach an operation of this scope in this block? */
+static bool reaches(const SyncVar *var, EmulatorScope scope, uint32_t block) {
+    return var->block == block || (var->scope == SCOPE_DEVICE && scope == SCOPE_DEVICE);
+}
+
+static void take(const SyncVar *var, RaceThread *thread, const Block *block) {
+    knowledge_join(&thread->pending[SCOPE_DEVICE], var->carried);
+    if (var->own[block->slot].block == block->linear) knowledge_join(&thread->pending[SCOPE_BLOCK], var->own[block->slot].carried);
+}
+
+static void give(SyncVar *var, const RaceThread *thread, const Block *block) {
+    knowledge_join(&var->carried, thread->released[SCOPE_DEVICE]);
+    if (var->own[block->slot].block != block->linear) knowledge_drop(&var->own[block->slot].carried);
+    var->own[block->slot].block = (uint32_t)block->linear;
+    knowledge_join(&var->own[block->slot].carried, thread->released[SCOPE_BLOCK]);
 }
 
 /* Atomics read what the last atomic write carried and pass on what the thread's last fence published. An update passes on what it
- * read as well (a release sequence goes on through it); a store begins anew. */
-void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess access, const void *pc, EmulatorSite site) {
+ * read as well, for whichever block (a release sequence goes on through it); a store begins anew. */
+void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess access, EmulatorScope scope, const void *pc,
+                               EmulatorSite site) {
     if (!enabled() || !engine.current) return;
     ShadowWord *word;
     unsigned char *written;
     if (!shadow_find(address, &word, &written)) return;
-    access_memory(address, bytes, ACCESS_ATOMIC | (access == ACCESS_LOAD ? 0u : (unsigned)ACCESS_WRITES), access != ACCESS_STORE,
-                  pc, site);
+    const unsigned flags = ACCESS_ATOMIC | (access == ACCESS_LOAD ? 0u : (unsigned)ACCESS_WRITES) |
+                           (access == ACCESS_UPDATE ? (unsigned)ACCESS_OBSERVES : 0u) |
+                           (scope == SCOPE_BLOCK ? (unsigned)ACCESS_OF_BLOCK : 0u);
+    access_memory(address, bytes, flags, pc, site);
     RaceThread *thread = state_of(engine.current);
-    const uint32_t block = (uint32_t)engine.current->block->linear;
-    SyncVar *var = syncvar_at(address, access != ACCESS_LOAD);
+    const Block *block = engine.current->block;
+    SyncVar *var = syncvar_at(address, access != ACCESS_LOAD && thread->released[SCOPE_BLOCK]);
     if (!var) return;
-    if (access != ACCESS_STORE) {
-        knowledge_join(&thread->pending[SCOPE_DEVICE], var->carried[SCOPE_DEVICE]);
-        if (var->block == block) knowledge_join(&thread->pending[SCOPE_BLOCK], var->carried[SCOPE_BLOCK]);
-    }
+    const bool reached = reaches(var, scope, (uint32_t)block->linear);
+    if (access != ACCESS_STORE && reached) take(var, thread, block);
     if (access == ACCESS_LOAD) return;
-    if (access == ACCESS_STORE) knowledge_drop(&var->carried[SCOPE_DEVICE]);
-    if (access == ACCESS_STORE || var->block != block) knowledge_drop(&var->carried[SCOPE_BLOCK]);
-    var->block = block;
-    knowledge_join(&var->carried[SCOPE_DEVICE], thread->released[SCOPE_DEVICE]);
-    knowledge_join(&var->carried[SCOPE_BLOCK], thread->released[SCOPE_BLOCK]);
+    if (access == ACCESS_STORE || !reached) syncvar_clear(var);
+    var->block = (uint32_t)block->linear;
+    var->scope = scope;
+    give(var, thread, block);
+}
+
+void race_volatile_access(const void *address, size_t bytes, bool write, const void *pc) {
+    if (emulator_settings.relaxed_volatile)
+        race_synchronising_access(address, bytes, write ? ACCESS_STORE : ACCESS_LOAD, SCOPE_DEVICE, pc, (EmulatorSite){0});
+    else
+        race_plain_access(address, bytes, write, pc);
 }
 
 void race_host_wrote(const void *address, size_t bytes) {

@@ -2,8 +2,8 @@
  * its hooks are ours (hooks.c), ThreadSanitizer's runtime is not linked.
  *
  * Happens-before: program order; block barriers; __syncwarp() among the lanes of its mask; a fence, then an atomic or volatile
- * write, read by an atomic or volatile read, then a fence; the beginning and end of a kernel. Shuffles and votes order no memory
- * (CUDA says so).
+ * write, read by an atomic or volatile read, then a fence, all with scopes that reach the other thread; the beginning and end of a
+ * kernel. Shuffles and votes order no memory (CUDA says so).
  */
 #ifndef RUNGS_EMULATOR_RACE_H
 #define RUNGS_EMULATOR_RACE_H
@@ -18,7 +18,9 @@ void race_block_barrier(Block *block);
 void race_warp_sync(Block *block, unsigned first_thread, unsigned lanes);
 void race_fence(EmulatorScope scope);
 /* Atomic operations and, as CUDA's memory model has it, volatile accesses. */
-void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess access, const void *pc, EmulatorSite site);
+void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess access, EmulatorScope scope, const void *pc,
+                               EmulatorSite site);
+void race_volatile_access(const void *address, size_t bytes, bool write, const void *pc);
 void race_plain_access(const void *address, size_t bytes, bool write, const void *pc);
 /* The host or a runtime call wrote these bytes of device memory: they count as initialised. Or: their contents are undefined. */
 void race_host_wrote(const void *address, size_t bytes);
@@ -49,12 +51,17 @@ void knowledge_join(Knowledge **self, Knowledge *other);
 void knowledge_learn(Knowledge **self, uint32_t block, unsigned first, unsigned count, const uint32_t *clocks);
 
 /* shadow.c: what the race detector remembers about memory: for each aligned word of eight bytes its last accesses and which of its
- * bytes were ever written. Device memory, and the shared memory of each resident block, have shadows; stacks and host memory do
- * not.
+ * bytes were ever written. Device memory, __device__ variables, and the shared memory of each resident block have shadows; stacks
+ * and host memory do not.
  */
 enum { WORD_BYTES = 8, WORD_ACCESSES = 8 };
 
-enum { ACCESS_WRITES = 1, ACCESS_ATOMIC = 2 };
+enum {
+    ACCESS_WRITES = 1,
+    ACCESS_ATOMIC = 2,
+    ACCESS_OF_BLOCK = 4, /* atomic for its block alone */
+    ACCESS_OBSERVES = 8  /* writes what it made of the value before: that write's order is its own */
+};
 
 typedef struct Access {
     uint32_t block; /* linear */
@@ -79,13 +86,20 @@ void shadow_launch_finish(void);
 
 /* What atomic and volatile writes carry to those who read them: one record for each such address. */
 typedef struct SyncVar {
-    uintptr_t key;         /* address, and for shared memory the block */
-    uint32_t block;        /* who wrote last: what it carries at block scope is for that block alone */
-    Knowledge *carried[2]; /* by EmulatorScope */
+    uintptr_t key;  /* address, and for shared memory the block */
+    uint32_t block; /* who wrote last, and who sees it */
+    EmulatorScope scope;
+    Knowledge *carried; /* published by fences of the device */
+    struct {
+        uint32_t block;
+        Knowledge *carried;
+    } own[RESIDENT_MAX]; /* by slot: published by any fence of this block, for itself */
 } SyncVar;
 
 /* NULL if there is none and `make` is false. */
 SyncVar *syncvar_at(const void *address, bool make);
+/* It carries nothing any more. */
+void syncvar_clear(SyncVar *var);
 void syncvar_forget_all(void);
 
 #endif

@@ -15,7 +15,7 @@ typedef struct Shadow {
     unsigned char *written;
 } Shadow;
 
-static Shadow device, dynamic_shared, static_shared[RESIDENT_MAX];
+static Shadow device, variables, dynamic_shared, static_shared[RESIDENT_MAX];
 
 /* Costs nothing until touched. */
 static void *reserve(size_t bytes) {
@@ -44,7 +44,8 @@ static Shadow *holding(const void *address) {
     }
     if (!engine.current) return NULL;
     if (dynamic_shared.words && (uintptr_t)address - (uintptr_t)dynamic_shared.begin < dynamic_shared.bytes) return &dynamic_shared;
-    return shared_is_static(address) ? &static_shared[engine.current->block->slot] : NULL;
+    if (shared_is_static(address)) return &static_shared[engine.current->block->slot];
+    return (uintptr_t)address - (uintptr_t)variables.begin < variables.bytes ? &variables : NULL;
 }
 
 bool shadow_find(const void *address, ShadowWord **word, unsigned char **written) {
@@ -83,29 +84,49 @@ void shadow_block_start(Block *block) {
     clear(&static_shared[block->slot], 0, static_shared[block->slot].bytes);
 }
 
+/* Words are aligned as addresses are. */
+static Shadow make_at(unsigned char *begin, size_t bytes) {
+    const size_t lead = (uintptr_t)begin % WORD_BYTES;
+    return make(begin - lead, bytes + lead);
+}
+
+/* __device__ variables lie among the others of the kernel's file, and count as written. */
+static void make_variables(void) {
+    unsigned char *data, *bss, *begin, *end;
+    size_t data_bytes, bss_bytes;
+    const bool has_data = symbol_section(engine.launch->kernel, ".data", &data, &data_bytes);
+    const bool has_bss = symbol_section(engine.launch->kernel, ".bss", &bss, &bss_bytes);
+    if (!has_data && !has_bss) return;
+    begin = has_data ? data : bss;
+    end = has_bss ? bss + bss_bytes : data + data_bytes;
+    variables = make_at(begin, (size_t)(end - begin));
+    memset(variables.written, 0xff, variables.bytes / WORD_BYTES + 1);
+}
+
 void shadow_launch_start(void) {
     unsigned char *begin;
     size_t bytes;
+    make_variables();
     shared_static_range(&begin, &bytes);
     if (bytes == 0) return;
-    /* Words are aligned as addresses are. */
-    const size_t lead = (uintptr_t)begin % WORD_BYTES;
-    for (int slot = 0; slot < emulator_settings.resident_blocks; slot++) static_shared[slot] = make(begin - lead, bytes + lead);
+    for (int slot = 0; slot < emulator_settings.resident_blocks; slot++) static_shared[slot] = make_at(begin, bytes);
 }
 
 /* What was written stays written; who did it no longer matters, as the end of a kernel orders everything. */
 void shadow_launch_finish(void) {
     for (int slot = 0; slot < RESIDENT_MAX; slot++) discard(&static_shared[slot]);
+    discard(&variables);
     if (device.words) madvise(device.words, arena_handed_out() / WORD_BYTES * sizeof(ShadowWord), MADV_DONTNEED);
 }
 
 /* A tree. Shared memory of different blocks may have one address; the resident slot tells them apart, and as a slot's next block
  * may find records of the one before, keys of shared memory carry the block's number. */
-static void *variables;
+static void *syncvars;
 
 static uintptr_t key_of(const void *address) {
     const uintptr_t key = (uintptr_t)address;
-    return arena_contains(address) ? key : key ^ ((uintptr_t)(engine.current->block->linear + 1) << 48);
+    const bool shared = shared_is_static(address) || shared_dynamic_owner(address);
+    return shared ? key ^ ((uintptr_t)(engine.current->block->linear + 1) << 48) : key;
 }
 
 static int by_key(const void *a, const void *b) {
@@ -115,22 +136,26 @@ static int by_key(const void *a, const void *b) {
 
 SyncVar *syncvar_at(const void *address, bool make) {
     const SyncVar wanted = {.key = key_of(address)};
-    SyncVar **found = tfind(&wanted, &variables, by_key);
+    SyncVar **found = tfind(&wanted, &syncvars, by_key);
     if (found || !make) return found ? *found : NULL;
     SyncVar *var = calloc(1, sizeof *var);
     if (!var) fault_internal("no memory for the race detector's atomics");
     *var = wanted;
-    if (!tsearch(var, &variables, by_key)) fault_internal("no memory for the race detector's atomics");
+    if (!tsearch(var, &syncvars, by_key)) fault_internal("no memory for the race detector's atomics");
     return var;
 }
 
-static void forget(void *var_) {
-    SyncVar *var = var_;
-    for (int scope = 0; scope < 2; scope++) knowledge_drop(&var->carried[scope]);
+void syncvar_clear(SyncVar *var) {
+    knowledge_drop(&var->carried);
+    for (int slot = 0; slot < RESIDENT_MAX; slot++) knowledge_drop(&var->own[slot].carried);
+}
+
+static void forget(void *var) {
+    syncvar_clear(var);
     free(var);
 }
 
 void syncvar_forget_all(void) {
-    tdestroy(variables, forget);
-    variables = NULL;
+    tdestroy(syncvars, forget);
+    syncvars = NULL;
 }

@@ -115,7 +115,7 @@ static bool has_line(const char *line) {
 }
 
 static bool is_emulators(const char *line) {
-    return strstr(line, "/emulator/") && !strstr(line, "/impls/");
+    return strstr(line, "/emulator/cuda") || strstr(line, "/emulator/include/");
 }
 
 static const char SOURCES[] = "/rungs/"; /* the project's folder, as cmake/emulator.cmake calls it in debug information */

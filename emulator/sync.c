@@ -267,7 +267,7 @@ unsigned emulator_lane(void) {
 
 /* Atomics and fences: another thread may run before or after one, never within. */
 
-void emulator_atomic(const void *address, size_t bytes, EmulatorAccess access, EmulatorSite site) {
+void emulator_atomic(const void *address, size_t bytes, EmulatorAccess access, EmulatorScope scope, EmulatorSite site) {
     char what[ADDRESS_TEXT_MAX];
     if (!engine.current) fault_at("device function called by host code", site, NULL, "an atomic operation outside a kernel");
     engine.current->site = site;
@@ -277,7 +277,7 @@ void emulator_atomic(const void *address, size_t bytes, EmulatorAccess access, E
                  address_describe(address, what));
     const void *bad = sanitizer_first_forbidden(address, bytes);
     if (bad) fault_at("out of bounds", site, NULL, "an atomic operation of %zu bytes at %s", bytes, address_describe(bad, what));
-    race_synchronising_access(address, bytes, access, NULL, site);
+    race_synchronising_access(address, bytes, access, scope, NULL, site);
 }
 
 void emulator_fence(EmulatorScope scope) {

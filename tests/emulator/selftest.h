@@ -25,7 +25,10 @@ typedef struct SelfTest {
 } SelfTest;
 
 extern const SelfTest CLEAN_BLOCK[], CLEAN_WARP[], CLEAN_ATOMIC[], CLEAN_GRID[], CLEAN_CUB[], CLEAN_AFFINE[], CLEAN_HEAP[],
-    CLEAN_OFFSETS[], CLEAN_STRINGS[], BUGS_SYNC[], BUGS_MEMORY[], BUGS_HEAP[];
+    CLEAN_OFFSETS[], CLEAN_SCOPES[], CLEAN_STRINGS[], BUGS_SYNC[], BUGS_MEMORY[], BUGS_HEAP[], BUGS_SCOPES[];
+
+/* For a buggy kernel: RUNGS_EMULATOR_VOLATILE=0. */
+void selftest_plain_volatile(void);
 
 #ifdef __cplusplus
 }

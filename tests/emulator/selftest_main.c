@@ -1,6 +1,6 @@
 /* Runs every self test in a process of its own: clean kernels in every order and with several seeds, bugs in random order.
  *
- *     emulator_selftest plain|asan|race [words of one test's name]
+ *     emulator_selftest plain|asan|race [words of one test's name [seeds of clean kernels]]
  *
  * Prints a line per failure and a count. */
 #include "selftest.h"
@@ -15,15 +15,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CLEAN_SEEDS = 6, BUG_SEEDS = 4, TIME_LIMIT_SECONDS = 100, OUTPUT_MAX = 16384, WRONG_EXIT_CODE = 3 };
+enum { BUG_SEEDS = 4, TIME_LIMIT_SECONDS = 100, OUTPUT_MAX = 16384, WRONG_EXIT_CODE = 3 };
 
 static const char *const KINDS[KIND_COUNT] = {"plain", "asan", "race"};
-static int checks, failures;
+static int checks, failures, clean_seeds = 6;
 
 typedef struct Outcome {
     int status; /* of waitpid */
     char output[OUTPUT_MAX];
 } Outcome;
+
+void selftest_plain_volatile(void) {
+    emulator_settings.relaxed_volatile = false;
+}
 
 static void child(const SelfTest *test, const EmulatorSettings *settings) {
     alarm(TIME_LIMIT_SECONDS);
@@ -67,14 +71,15 @@ static void judge(bool good, const SelfTest *test, const EmulatorSettings *setti
 }
 
 static void run_clean(const SelfTest *test) {
-    for (int seed = 0; seed < CLEAN_SEEDS; seed++)
+    for (int seed = 0; seed < clean_seeds; seed++)
         for (int order = ORDER_SEQUENTIAL; order <= ORDER_RANDOM; order++) {
             if (order != ORDER_RANDOM && seed > 1) continue;
             const EmulatorSettings settings = {.seed = seed,
                                                .order = (EmulatorOrder)order,
                                                .resident_blocks = seed == 1 ? 1 : 4,
                                                .watchdog_seconds = 10,
-                                               .uninitialised = true};
+                                               .uninitialised = true,
+                                               .relaxed_volatile = true};
             Outcome outcome;
             run(test, &settings, &outcome);
             judge(outcome.status == 0 && !strstr(outcome.output, "rungs-emulator"), test, &settings, "silence", &outcome);
@@ -102,8 +107,12 @@ static void run_bug(const SelfTest *test, int kind) {
     if (!wanted) return;
     const bool patient = strcmp(wanted, "livelock") == 0; /* takes as long as the watchdog waits, and ends when a clock says so */
     for (int seed = 1; seed <= (patient ? 1 : BUG_SEEDS); seed++) {
-        const EmulatorSettings settings = {
-            .seed = seed, .order = ORDER_RANDOM, .resident_blocks = 4, .watchdog_seconds = 1, .uninitialised = true};
+        const EmulatorSettings settings = {.seed = seed,
+                                           .order = ORDER_RANDOM,
+                                           .resident_blocks = 4,
+                                           .watchdog_seconds = 1,
+                                           .uninitialised = true,
+                                           .relaxed_volatile = true};
         run(test, &settings, &outcome);
         judge(noticed_as(&outcome, wanted), test, &settings, wanted, &outcome);
         if (getenv("SELFTEST_SHOW") && seed == 1) printf("%s: %s\n", test->name, outcome.output);
@@ -115,12 +124,13 @@ static void run_bug(const SelfTest *test, int kind) {
 
 int main(int argc, char **argv) {
     static const SelfTest *const CLEAN[] = {CLEAN_BLOCK,  CLEAN_WARP, CLEAN_ATOMIC,  CLEAN_GRID,   CLEAN_CUB,
-                                            CLEAN_AFFINE, CLEAN_HEAP, CLEAN_OFFSETS, CLEAN_STRINGS};
-    static const SelfTest *const BUGS[] = {BUGS_SYNC, BUGS_MEMORY, BUGS_HEAP};
+                                            CLEAN_AFFINE, CLEAN_HEAP, CLEAN_OFFSETS, CLEAN_SCOPES, CLEAN_STRINGS};
+    static const SelfTest *const BUGS[] = {BUGS_SYNC, BUGS_MEMORY, BUGS_HEAP, BUGS_SCOPES};
     int kind = 0;
     while (argc > 1 && kind < KIND_COUNT && strcmp(argv[1], KINDS[kind]) != 0) kind++;
-    if (argc < 2 || argc > 3 || kind == KIND_COUNT) {
-        fprintf(stderr, "usage: %s plain|asan|race [words of a test's name]\n", argv[0]);
+    if (argc > 3) clean_seeds = atoi(argv[3]);
+    if (argc < 2 || argc > 4 || kind == KIND_COUNT || clean_seeds < 1) {
+        fprintf(stderr, "usage: %s plain|asan|race [words of a test's name [seeds]]\n", argv[0]);
         return 2;
     }
     for (size_t i = 0; i < sizeof CLEAN / sizeof *CLEAN; i++)
