@@ -28,13 +28,9 @@ static void say(const char *text) {
     if (write(STDERR_FILENO, text, length) != (ssize_t)length) _exit(FAULT_EXIT_CODE);
 }
 
-static void announce(const char *kind, EmulatorSite site, const void *pc, const char *message) {
+static void announce(const char *kind, const char *where, const char *message) {
     static char text[4096];
-    char where[512] = "", kernel[512] = "", block[PLACE_MAX], thread[PLACE_MAX];
-    if (site.file)
-        fault_site_text(site, where, sizeof where);
-    else if (pc)
-        symbol_line(pc, where, sizeof where);
+    char kernel[512] = "", block[PLACE_MAX], thread[PLACE_MAX];
     if (engine.launch) symbol_function(engine.launch->kernel, kernel, sizeof kernel);
     size_t used = (size_t)snprintf(text, sizeof text, "rungs-emulator: %s: %s", kind, message);
     const Fiber *self = engine.current;
@@ -43,30 +39,58 @@ static void announce(const char *kind, EmulatorSite site, const void *pc, const 
                                  fault_thread_text(self->block->index, block), fault_thread_text(self->index, thread));
     else if (engine.launch && used < sizeof text)
         used += (size_t)snprintf(text + used, sizeof text - used, "; kernel %s", kernel);
-    if (where[0] && used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, ", at %s", where);
-    const char *note = race_pending_note();
-    if (note && used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, "; before that, %s", note);
+    if (where && used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, ", at %s", where);
     if (used < sizeof text) snprintf(text + used, sizeof text - used, " (replay: %s)\n", settings_replay());
     say(text);
 }
 
+/* The place of a site or else of a code address; NULL if there is neither. */
+static const char *place_of(EmulatorSite site, const void *pc, char *text, size_t size) {
+    if (site.file) return fault_site_text(site, text, size);
+    return pc ? symbol_line(pc, text, size) : NULL;
+}
+
+static char message[3072];
+
+/* The message: this, and what may explain the fault. */
+static const char *formatted(const char *format, va_list arguments) {
+    const int length = vsnprintf(message, sizeof message, format, arguments);
+    const char *note = race_pending_note();
+    if (note && length >= 0 && (size_t)length < sizeof message)
+        snprintf(message + length, sizeof message - (size_t)length, "; before that, %s", note);
+    return message;
+}
+
 void fault_at(const char *kind, EmulatorSite site, const void *pc, const char *format, ...) {
-    static char message[3072];
+    char where[512];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    announce(kind, place_of(site, pc, where, sizeof where), formatted(format, arguments));
     va_end(arguments);
-    announce(kind, site, pc, message);
     _exit(FAULT_EXIT_CODE);
 }
 
-void fault_announce(const char *kind, const void *pc, const char *format, ...) {
-    static char message[3072];
+static int faults;
+
+void fault_more(const char *kind, const char *where, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    announce(kind, (EmulatorSite){0}, pc, message);
+    announce(kind, where, message);
+    if (++faults == FAULTS_MAX) fault_end();
+}
+
+void fault_end(void) {
+    if (faults > 0) _exit(FAULT_EXIT_CODE);
+}
+
+void fault_announce(const char *kind, const void *pc, const char *format, ...) {
+    char where[512];
+    va_list arguments;
+    va_start(arguments, format);
+    announce(kind, place_of((EmulatorSite){0}, pc, where, sizeof where), formatted(format, arguments));
+    va_end(arguments);
 }
 
 void fault_internal(const char *what) {

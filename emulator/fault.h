@@ -11,6 +11,11 @@ enum { FAULT_EXIT_CODE = 86 };
  * nowhere in particular. Adds kernel, block, thread and how to replay. */
 void fault_at(const char *kind, EmulatorSite site, const void *pc, const char *format, ...)
     __attribute__((noreturn, format(printf, 4, 5)));
+/* The same paragraph; the run goes on, up to FAULTS_MAX of them. where: a place's text, or NULL. */
+enum { FAULTS_MAX = 10 };
+void fault_more(const char *kind, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Ends the process if there was one. */
+void fault_end(void);
 /* The same paragraph, for a sanitizer that prints its own report next and then ends the process itself. */
 void fault_announce(const char *kind, const void *pc, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

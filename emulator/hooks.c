@@ -33,6 +33,62 @@ HOOKS(4)
 HOOKS(8)
 HOOKS(16)
 
+/* C++'s atomics, which name no scope: the device's. Orders are fences here, which is no less than they are. The guards of static
+ * variables are such too. */
+static void atomic_begin(const volatile void *address, size_t bytes, EmulatorAccess access, int order, const void *pc) {
+    step(pc);
+    if (order >= __ATOMIC_RELEASE) emulator_fence(SCOPE_DEVICE);
+    race_synchronising_access((const void *)address, bytes, access, SCOPE_DEVICE, pc, (EmulatorSite){0});
+}
+
+static void atomic_end(int order) {
+    if (order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE) emulator_fence(SCOPE_DEVICE);
+}
+
+#define HOOK_ATOMIC(name, T, parameters, access, operation)                                                                        \
+    T name parameters {                                                                                                            \
+        atomic_begin(address, sizeof *address, access, order, __builtin_return_address(0));                                        \
+        const T result = operation;                                                                                                \
+        atomic_end(order);                                                                                                         \
+        return result;                                                                                                             \
+    }
+#define HOOK_UPDATE(bits, T, function)                                                                                             \
+    HOOK_ATOMIC(__tsan_atomic##bits##_##function, T, (volatile T * address, T value, int order), ACCESS_UPDATE,                    \
+                __atomic_##function(address, value, __ATOMIC_SEQ_CST))
+#define HOOKS_ATOMIC(bits, T)                                                                                                      \
+    HOOK_ATOMIC(__tsan_atomic##bits##_load, T, (const volatile T *address, int order), ACCESS_LOAD,                                \
+                __atomic_load_n(address, __ATOMIC_SEQ_CST))                                                                        \
+    HOOK_ATOMIC(__tsan_atomic##bits##_exchange, T, (volatile T * address, T value, int order), ACCESS_UPDATE,                      \
+                __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST))                                                             \
+    HOOK_UPDATE(bits, T, fetch_add)                                                                                                \
+    HOOK_UPDATE(bits, T, fetch_sub)                                                                                                \
+    HOOK_UPDATE(bits, T, fetch_and)                                                                                                \
+    HOOK_UPDATE(bits, T, fetch_or)                                                                                                 \
+    HOOK_UPDATE(bits, T, fetch_xor)                                                                                                \
+    HOOK_UPDATE(bits, T, fetch_nand)                                                                                               \
+    void __tsan_atomic##bits##_store(volatile T *address, T value, int order) {                                                    \
+        atomic_begin(address, sizeof *address, ACCESS_STORE, order, __builtin_return_address(0));                                  \
+        __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                                                                        \
+    }                                                                                                                              \
+    T __tsan_atomic##bits##_compare_exchange_val(volatile T *address, T expected, T value, int order, int order_failed) {          \
+        (void)order_failed;                                                                                                        \
+        atomic_begin(address, sizeof *address, ACCESS_UPDATE, order, __builtin_return_address(0));                                 \
+        __atomic_compare_exchange_n(address, &expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                             \
+        atomic_end(order);                                                                                                         \
+        return expected;                                                                                                           \
+    }
+HOOKS_ATOMIC(8, uint8_t)
+HOOKS_ATOMIC(16, uint16_t)
+HOOKS_ATOMIC(32, uint32_t)
+HOOKS_ATOMIC(64, uint64_t)
+
+void __tsan_atomic_thread_fence(int order) {
+    if (order != __ATOMIC_RELAXED) emulator_fence(SCOPE_DEVICE);
+}
+void __tsan_atomic_signal_fence(int order) {
+    (void)order;
+}
+
 /* Part of the interface, of no interest here. */
 void __tsan_init(void) {}
 void __tsan_vptr_update(void **address, void *value) {

@@ -4,7 +4,6 @@
 #include "emulator/fault.h"
 #include "emulator/memory.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Defined by hooks.c, which is linked exactly if the kernels are instrumented. */
@@ -35,37 +34,6 @@ static void thread_clear(RaceThread *thread) {
     }
 }
 
-/* Reads of bytes that were never written. Noted when they happen, the first one alone, and reported only when the block (for shared
- * memory) or the kernel has ended: by then, if the writer was merely late, the write has shown itself as a data race, which is the
- * better report. */
-static struct {
-    bool noted, in_shared;
-    uint64_t block;
-    char text[ADDRESS_TEXT_MAX + 768];
-} unwritten;
-
-static void unwritten_note(const void *address, size_t bytes, const void *pc, EmulatorSite site) {
-    if (unwritten.noted || !emulator_settings.uninitialised) return;
-    char what[ADDRESS_TEXT_MAX], where[512], thread[PLACE_MAX], block[PLACE_MAX];
-    const Fiber *self = engine.current;
-    unwritten.noted = true;
-    unwritten.in_shared = !arena_contains(address);
-    unwritten.block = self->block->linear;
-    snprintf(unwritten.text, sizeof unwritten.text,
-             "thread %s of block %s read %zu bytes at %s that were not all written before, at %s",
-             fault_thread_text(self->index, thread), fault_thread_text(self->block->index, block), bytes,
-             address_describe(address, what),
-             site.file ? fault_site_text(site, where, sizeof where) : symbol_line(pc, where, sizeof where));
-}
-
-/* A block is about to end, or (NULL) the kernel has: fault if a read is noted that it could have explained. */
-static void unwritten_report(const Block *ending) {
-    if (!unwritten.noted || (ending && (!unwritten.in_shared || unwritten.block != ending->linear))) return;
-    unwritten.noted = false;
-    engine.current = NULL; /* the last thread that ended is not the cause */
-    fault_at("uninitialised read", (EmulatorSite){0}, NULL, "%s", unwritten.text);
-}
-
 void race_launch_start(void) {
     if (!enabled()) return;
     knowledge_set_threads(engine.block_threads);
@@ -74,7 +42,7 @@ void race_launch_start(void) {
 
 void race_launch_finish(void) {
     if (!enabled()) return;
-    unwritten_report(NULL);
+    findings_launch_finish();
     syncvar_forget_all();
     shadow_launch_finish();
 }
@@ -87,7 +55,7 @@ void race_block_start(Block *block) {
 
 void race_block_finish(Block *block) {
     if (!enabled()) return;
-    unwritten_report(block);
+    findings_block_finish(block);
     for (unsigned i = 0; i < block->threads; i++) thread_clear(&race_threads[block->slot][i]);
 }
 
@@ -149,30 +117,6 @@ static bool happened_before(const Fiber *self, const RaceThread *thread, const A
     return knowledge_has(thread->known, access->block, access->thread, access->clock);
 }
 
-static const char *verb(unsigned flags) {
-    static const char *const VERBS[] = {"reads", "writes", "reads atomically", "writes atomically"};
-    return VERBS[flags & (ACCESS_WRITES | ACCESS_ATOMIC)];
-}
-
-static void report(const Access *mine, const Access *other, const void *address, size_t bytes, const void *pc, EmulatorSite site) {
-    char what[ADDRESS_TEXT_MAX], where[512], thread_text[PLACE_MAX], block_text[PLACE_MAX];
-    const unsigned *shape = engine.launch->block, *grid = engine.launch->grid;
-    const unsigned thread[3] = {other->thread % shape[0], other->thread / shape[0] % shape[1], other->thread / shape[0] / shape[1]};
-    const unsigned block[3] = {other->block % grid[0], other->block / grid[0] % grid[1], other->block / grid[0] / grid[1]};
-    const bool same_block = other->block == engine.current->block->linear;
-    const bool same_warp = same_block && other->thread / WARP_LANES == engine.current->thread / WARP_LANES;
-    unwritten.noted = false; /* reading too early is what a race may look like */
-    fault_at("data race", site, pc,
-             "this thread %s %zu bytes at %s, which thread %s of block %s %s at %s, and nothing orders the two (%s)",
-             verb(mine->flags), bytes, address_describe(address, what), fault_thread_text(thread, thread_text),
-             fault_thread_text(block, block_text), verb(other->flags), place_text(other->place, where, sizeof where),
-             (mine->flags ^ other->flags) & ACCESS_ATOMIC ? "missing: a barrier; or make both atomic"
-             : mine->flags & ACCESS_ATOMIC                ? "missing: a wider scope than _block in both"
-             : same_warp                                  ? "missing: __syncwarp() or __syncthreads()"
-             : same_block                                 ? "missing: __syncthreads()"
-                          : "missing: __threadfence() between the data and the atomic or volatile flag, on both sides; or atomics");
-}
-
 /* Atomics race if one is for its block alone and the other comes from elsewhere. */
 static bool conflicting(const Access *a, const Access *b) {
     if (!(a->bytes & b->bytes) || !((a->flags | b->flags) & ACCESS_WRITES)) return false;
@@ -192,14 +136,14 @@ static bool replaces(const Access *mine, const Access *old, bool ordered) {
     return !(old->flags & ACCESS_OF_BLOCK) || (mine->flags & ACCESS_OF_BLOCK && mine->block == old->block);
 }
 
-static void check_word(ShadowWord *word, const Access *mine, const void *address, size_t bytes, const void *pc, EmulatorSite site) {
+static void check_word(ShadowWord *word, const Access *mine, const void *address, size_t bytes) {
     const Fiber *self = engine.current;
     const RaceThread *thread = state_of(self);
     int kept = 0, i; /* places are filled in order */
     for (i = 0; i < WORD_ACCESSES && word->accesses[i].bytes; i++) {
         const Access *other = &word->accesses[i];
         const bool ordered = happened_before(self, thread, other);
-        if (!ordered && conflicting(mine, other)) report(mine, other, address, bytes, pc, site);
+        if (!ordered && conflicting(mine, other)) finding_race(mine, other, address, bytes);
         if (replaces(mine, other, ordered)) continue;
         if (kept < i) word->accesses[kept] = *other;
         kept++;
@@ -254,6 +198,7 @@ static void check_host_memory(const void *address, const void *pc) {
 static void access_memory(const void *address, size_t bytes, unsigned flags, const void *pc, EmulatorSite site) {
     ShadowWord *word;
     unsigned char *written;
+    findings_settle();
     if (!shadow_find(address, &word, &written)) {
         if (pc) check_host_memory(address, pc);
         return;
@@ -272,8 +217,8 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, con
         const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
         mine.bytes = (uint8_t)(((1u << length) - 1) << offset);
         if (!shadow_find(at, &word, &written)) return;
-        if (reads && (mine.bytes & ~*written)) unwritten_note(address, bytes, pc, site);
-        check_word(word, &mine, address, bytes, pc, site);
+        if (reads && (mine.bytes & ~*written)) finding_unwritten(&mine, address, bytes);
+        check_word(word, &mine, address, bytes);
         if (flags & ACCESS_WRITES) *written |= mine.bytes;
         at += length;
     }
@@ -332,14 +277,14 @@ void race_volatile_access(const void *address, size_t bytes, bool write, const v
         race_plain_access(address, bytes, write, pc);
 }
 
+void race_before_switch(void) {
+    if (enabled()) findings_settle();
+}
+
 void race_host_wrote(const void *address, size_t bytes) {
     if (enabled()) shadow_set_written(address, bytes, true);
 }
 
 void race_host_allocated(const void *address, size_t bytes) {
     if (enabled()) shadow_set_written(address, bytes, false);
-}
-
-const char *race_pending_note(void) {
-    return unwritten.noted ? unwritten.text : NULL;
 }

@@ -26,6 +26,9 @@ void race_plain_access(const void *address, size_t bytes, bool write, const void
 void race_host_wrote(const void *address, size_t bytes);
 void race_host_allocated(const void *address, size_t bytes);
 
+/* The running thread is about to be left. */
+void race_before_switch(void);
+
 /* An uninitialised read that is not reported yet, in words; NULL if there is none. */
 const char *race_pending_note(void);
 
@@ -83,6 +86,15 @@ void shadow_set_written(const void *address, size_t bytes, bool is_written);
 void shadow_block_start(Block *block);
 void shadow_launch_start(void);
 void shadow_launch_finish(void);
+
+/* findings.c: what was found, each pair of lines once. */
+void finding_race(const Access *mine, const Access *other, const void *address, size_t bytes);
+void finding_unwritten(const Access *mine, const void *address, size_t bytes);
+/* Of two writes that meet, is the second done? Before anything else is accessed, and before the thread is left. */
+void findings_settle(void);
+void findings_block_finish(const Block *block);
+/* Ends the process if there were faults. */
+void findings_launch_finish(void);
 
 /* What atomic and volatile writes carry to those who read them: one record for each such address. */
 typedef struct SyncVar {

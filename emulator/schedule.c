@@ -138,6 +138,7 @@ static void after_switch(void) {
 /* Makes `next` (NULL: the launcher) the running one, saving the present context in `from`. `kept`: where AddressSanitizer keeps
  * what it knows of this stack; NULL if nobody comes back to it. */
 static void switch_to(Fiber *next, Context *from, void **kept) {
+    race_before_switch();
     Context *to = &engine.launcher;
     Stack stack = engine.launcher_stack;
     if (next) {

@@ -6,8 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-EmulatorSettings emulator_settings = {
-    .seed = 1, .order = ORDER_RANDOM, .resident_blocks = 4, .watchdog_seconds = 60, .uninitialised = 1, .relaxed_volatile = 1};
+EmulatorSettings emulator_settings = {.seed = 1,
+                                      .order = ORDER_RANDOM,
+                                      .resident_blocks = 4,
+                                      .watchdog_seconds = 60,
+                                      .uninitialised = 1,
+                                      .same_value = SAME_VALUE_ERROR,
+                                      .relaxed_volatile = 1};
 
 static const char *const ORDERS[] = {"sequential", "reverse", "random"};
 
@@ -19,6 +24,7 @@ static const struct {
     {"RUNGS_EMULATOR_BLOCKS", 1, RESIDENT_MAX, &emulator_settings.resident_blocks},
     {"RUNGS_EMULATOR_WATCHDOG", 1, 1000000, &emulator_settings.watchdog_seconds},
     {"RUNGS_EMULATOR_INIT", 0, 1, &emulator_settings.uninitialised},
+    {"RUNGS_EMULATOR_SAME_VALUE", 0, 2, &emulator_settings.same_value},
     {"RUNGS_EMULATOR_VOLATILE", 0, 1, &emulator_settings.relaxed_volatile},
 };
 

@@ -106,8 +106,9 @@ bool symbol_variable(const void *address, char *text, size_t size, size_t *offse
     return false;
 }
 
-/* Where the compiler left no line for an instruction, one shortly before it will do. */
-enum { STEPS_BACK = 8, STEP_BYTES = 4 };
+/* Where the compiler left no line for an instruction, as where it merged the stores of two branches, that of one before it will do.
+ */
+enum { STEPS_BACK = 64, STEPS_EXACT = 8, STEP_BYTES = 4 };
 
 static bool has_line(const char *line) {
     const char *colon = strrchr(line, ':');
@@ -122,16 +123,16 @@ static const char SOURCES[] = "/rungs/"; /* the project's folder, as cmake/emula
 
 enum { WORD_MAX = 24, LINE_MAX_BYTES = 1024 };
 
-/* addr2line's pairs of lines for the address and some before it: a function, its place. */
+/* For the address and some before it addr2line's line with the address, then pairs: a function, its place. */
 static Status ask_addr2line(uintptr_t pc, int count, Text *answer) {
     char words[STEPS_BACK][WORD_MAX];
-    const char *argv[8 + STEPS_BACK] = {"addr2line", "-f", "-C", "-i", "-e"};
+    const char *argv[8 + STEPS_BACK] = {"addr2line", "-a", "-f", "-C", "-i", "-e"};
     const Image *image = image_of((const void *)pc);
     if (!image) return STATUS_IO;
-    argv[5] = image->path;
+    argv[6] = image->path;
     for (int i = 0; i < count; i++) {
         snprintf(words[i], sizeof words[i], "0x%zx", pc - image->bias - (uintptr_t)i * STEP_BYTES);
-        argv[6 + i] = words[i];
+        argv[7 + i] = words[i];
     }
     int code = 0;
     return process_capture(argv, &(ProcessLimits){.quiet_errors = true}, answer, &code);
@@ -144,16 +145,22 @@ static void find_symbol(uintptr_t pc, bool function, char *text, size_t size) {
     snprintf(text, size, "?");
     const Status status = ask_addr2line(pc, function ? 1 : STEPS_BACK, &answer);
     const char *at = status == STATUS_OK && answer.text ? answer.text : "";
-    for (int i = 0; *at; i++) {
+    for (int i = 0, step = -1; *at; i++) {
         const size_t length = strcspn(at, "\n");
         snprintf(line, sizeof line, "%.*s", (int)length, at);
         at += length + (at[length] == '\n');
+        if (strncmp(line, "0x", 2) == 0) {
+            step++;
+            i = -1;
+            continue;
+        }
         char *note = strstr(line, " (discriminator");
         if (note) *note = '\0';
         const bool is_function = i % 2 == 0;
         if (is_function != function || line[0] == '?' || (!function && (!has_line(line) || is_emulators(line)))) continue;
         const size_t source = strlen(SOURCES);
-        snprintf(text, size, "%s", strncmp(line, SOURCES, source) == 0 ? line + source : line);
+        snprintf(text, size, "%s%s", strncmp(line, SOURCES, source) == 0 ? line + source : line,
+                 step < STEPS_EXACT ? "" : " or near");
         break;
     }
     text_free(&answer);

@@ -3,6 +3,8 @@
 #include "kernel.h"
 #include "selftest.h"
 
+#include "emulator/fiber.h"
+
 enum { BLOCKS = 6, THREADS = 32 };
 
 static Status make_zeros(const Device *device, int n, int **out) {
@@ -100,7 +102,7 @@ static __global__ void volatile_flag(volatile int *flag, volatile int *data) {
 
 static Status run_volatile_as_plain(const Device *device) {
     int *words;
-    selftest_plain_volatile();
+    emulator_settings.relaxed_volatile = false;
     TRY(make_zeros(device, 2, &words));
     return launch(volatile_flag, {2, THREADS, 0, device->stream()}, (volatile int *)words, (volatile int *)words + 1);
 }

@@ -241,7 +241,7 @@ extern "C" const SelfTest BUGS_SYNC[] = {
     {"no fence before the flag", run_no_fence_before, {NULL, NULL, "data race"}},
     {"fence of the block before a flag for others", run_block_fence_before, {NULL, NULL, "data race"}},
     {"no fence after the flag", run_no_fence_after, {NULL, NULL, "data race"}},
-    {"same value from two blocks", run_same_value, {NULL, NULL, "data race"}},
+    {"same value from two blocks", run_same_value, {NULL, NULL, "same-value race"}},
     {"atomic and plain writes", run_mixed_writes, {NULL, NULL, "data race"}},
     {"barrier in both branches",
      run_divergent_barrier,

@@ -84,9 +84,27 @@ static Status run_shared_flags(const Device *device) {
     return expect_equal(device, out, expected, 4, "shared_flags");
 }
 
+static __global__ void store(int *out, int value) {
+    *out = value;
+}
+
+static int host_value() {
+    return 7;
+}
+
+/* A host function's static variable that is set when it is first called: its guard is read atomically. */
+static Status run_static_guard(const Device *device) {
+    static const int seven = host_value() * (device ? 1 : 2);
+    int *out;
+    TRY(make_zeros(device, 1, &out));
+    TRY(launch(store, {1, 1, 0, device->stream()}, out, seven));
+    return expect_equal(device, out, &seven, 1, "static_guard");
+}
+
 extern "C" const SelfTest CLEAN_SCOPES[] = {
     {"counts by scope", run_count_by_scope, {}},
     {"lock in a __device__ variable", run_lock_in_variable, {}},
     {"flag that other blocks update", run_shared_flags, {}},
+    {"guard of a static variable", run_static_guard, {}},
     {NULL, NULL, {}},
 };

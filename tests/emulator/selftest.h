@@ -22,13 +22,11 @@ typedef struct SelfTest {
     const char *name; /* NULL ends a table */
     Status (*run)(const Device *device);
     const char *noticed[KIND_COUNT]; /* as what, in random order; NULL: this kind of build cannot be counted on to notice */
+    const char *says;                /* words that the report has as well, or NULL */
 } SelfTest;
 
 extern const SelfTest CLEAN_BLOCK[], CLEAN_WARP[], CLEAN_ATOMIC[], CLEAN_GRID[], CLEAN_CUB[], CLEAN_AFFINE[], CLEAN_HEAP[],
-    CLEAN_OFFSETS[], CLEAN_SCOPES[], CLEAN_STRINGS[], BUGS_SYNC[], BUGS_MEMORY[], BUGS_HEAP[], BUGS_SCOPES[];
-
-/* For a buggy kernel: RUNGS_EMULATOR_VOLATILE=0. */
-void selftest_plain_volatile(void);
+    CLEAN_OFFSETS[], CLEAN_SCOPES[], CLEAN_STRINGS[], BUGS_SYNC[], BUGS_MEMORY[], BUGS_HEAP[], BUGS_SCOPES[], BUGS_MANY[];
 
 #ifdef __cplusplus
 }
