@@ -83,6 +83,7 @@
 #define KEY_SAMPLES "samples"
 #define KEY_SM_MHZ "sm_mhz"
 #define KEY_CALLS_PER_SAMPLE "calls_per_sample"
+#define KEY_BETWEEN_SECONDS "between_seconds"
 #define KEY_CLOCK "clock"
 #define KEY_WHY_NONE "why_none"
 

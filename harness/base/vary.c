@@ -83,3 +83,62 @@ void vary_all(const Vary *self, DType dtype, size_t n, const void *a, const void
     Task task = {*self, dtype, a, b, to};
     shares_run(n, SHARE_BYTES / dtype_size(dtype), vary_share, &task);
 }
+
+/* ---- Between two calls of a sample. */
+
+/* Of a ramp: where the step of 2 lies that is near element i; else i. n: nowhere. */
+static size_t place_near(const Vary *self, size_t i, size_t n) {
+    if (self->how != VARY_STEPS) return i;
+    const size_t part = i / self->part_length, stride = self->stride[part], from = i - i % self->part_length % stride;
+    const size_t step = from + rng_at(self->element_key, from) % stride;
+    return step < n && step / self->part_length == part ? step : n;
+}
+
+/* What element i is in no state 0. */
+static double other_number(const Vary *self, size_t i, double a, double b) {
+    switch (self->how) {
+    case VARY_MIX:
+        return a - a == 0 && b - b == 0 && !vary_takes(vary_bits(self, i / VARY_BITS), i, a, b) ? b : a;
+    case VARY_VALUE:
+        return vary_constant(self->element_key, self->part_key);
+    case VARY_STEPS:
+        return vary_number(self, i, a) - 1;
+    case VARY_LEVELS: {
+        const unsigned level = (unsigned)(64 * (vary_level(self, i) - 1));
+        return a * (1 + (double)(level % 2 ? level + 1 : level - 1) / 64);
+    }
+    default:
+        return a * (vary_factor(self, i) + 0x1p-6);
+    }
+}
+
+static double read_element(const Rewriting *self, const void *from, size_t i) {
+    return self->dtype == DTYPE_F32   ? (double)((const float *)from)[i]
+           : self->dtype == DTYPE_F64 ? ((const double *)from)[i]
+                                      : (double)((const unsigned char *)from)[i];
+}
+
+static void write_element(const Rewriting *self, size_t i, double value) {
+    if (self->dtype == DTYPE_F32)
+        ((float *)self->to)[i] = (float)value;
+    else if (self->dtype == DTYPE_F64)
+        ((double *)self->to)[i] = value;
+    else
+        ((unsigned char *)self->to)[i] = (unsigned char)value;
+}
+
+void vary_rewrite(Rewriting *self, size_t state) {
+    const Vary *how = &self->how;
+    while (self->changed > 0) {
+        const int k = --self->changed;
+        write_element(self, self->place[k], self->was[k]);
+    }
+    for (int k = 0; k < VARY_PLACES && state > 0; k++) {
+        const size_t i = place_near(how, vary_place(how->element_key, state, k, self->n), self->n);
+        if (i >= self->n) continue;
+        const double a = read_element(self, self->a, i), b = how->how == VARY_MIX ? read_element(self, self->b, i) : a;
+        self->place[self->changed] = i;
+        self->was[self->changed++] = read_element(self, self->to, i);
+        write_element(self, i, how->how == VARY_LETTERS ? vary_letter(how, i + 8, (unsigned char)a) : other_number(how, i, a, b));
+    }
+}

@@ -56,6 +56,31 @@ static inline double vary_constant(uint64_t one, uint64_t other) {
     return 0.1 * (double)(5 * (one % 199) + 1 + (other & 3));
 }
 
+/* ---- Between two calls of a sample. */
+
+/* An input of a sample, so that a call does not find what the call before it found: in state 0 it is as vary_all() makes it; in any
+ * other VARY_PLACES elements, at places of that state's own, have another value of the same kind. Ramps go on ascending. */
+enum { VARY_PLACES = 2 };
+typedef struct Rewriting {
+    Vary how;
+    DType dtype; /* f32, f64, u8 */
+    size_t n;
+    const void *a, *b; /* the two sets */
+    void *to;          /* in state 0 at first */
+    /* What is different from state 0, and what it was. */
+    int changed;
+    size_t place[VARY_PLACES];
+    double was[VARY_PLACES];
+} Rewriting;
+
+void vary_rewrite(Rewriting *self, size_t state);
+
+/* Place k < VARY_PLACES of a state, below n. */
+static inline size_t vary_place(uint64_t key, size_t state, int k, size_t n) {
+    const uint64_t bits = rng_at(~key, state), turned = k ? bits << 16 * k | bits >> (64 - 16 * k) : bits;
+    return (size_t)((double)(turned >> 12) * 0x1p-52 * (double)n);
+}
+
 /* ---- One element. */
 
 /* Steps up to element i: one in every stride, each at a place of its own. */

@@ -136,6 +136,10 @@ static Status protect(const Buffer *buffer, bool read_only) {
     return buffer->device->protect ? buffer->device->protect(buffer->base, read_only) : STATUS_OK;
 }
 
+Status buffer_open(const Buffer *buffer) {
+    return buffer->bytes ? protect(buffer, false) : STATUS_OK;
+}
+
 /* The payload is written from here on variants may read it only. */
 static Status close_payload(Buffer *buffer) {
     TRY(protect(buffer, true));

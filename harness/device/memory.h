@@ -35,6 +35,8 @@ Status buffer_upload(Buffer *buffer, const void *host);
 /* The same with what base/vary.h makes of two arrays of the payload's size on the device, which has vary(), or on the host. */
 Status buffer_vary(Buffer *buffer, const Vary *how, const void *a, const void *b);
 Status buffer_vary_from_host(Buffer *buffer, const Vary *how, const void *a, const void *b);
+/* The payload can be written to until it is filled again. */
+Status buffer_open(const Buffer *buffer);
 /* STATUS_CHECK naming the array, the side and the first byte's distance if a guard changed. */
 Status buffer_check_guards(const Buffer *buffer);
 /* STATUS_CHECK naming the array and the first element if the payload differs from `host`, which it was uploaded from: bit by bit,

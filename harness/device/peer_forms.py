@@ -374,6 +374,11 @@ class Exchange:
         self.given = {name: self.form.give(between(array), self.given.get(name)) for name, array in self.arrays.items()}
         return self.given
 
+    def views(self):
+        """NumPy's arrays of the library's inputs, on their memory where the library has them so."""
+        given = {name: form for name, form in self.given.items() if isinstance(self.arrays[name], numpy.ndarray)}
+        return {name: self.form.take(form) for name, form in given.items() if form is not None}
+
     def expect_inverse(self):
         """Raises unless the library's inputs, converted back, equal what they were made from: only run() computes, and it must not write to them."""
         for name, array in self.arrays.items():

@@ -20,9 +20,18 @@ Flag, Size, Text, Pointer = ctypes.c_bool, ctypes.c_size_t, ctypes.c_char_p, cty
 Numbers = ctypes.POINTER(ctypes.c_double)
 SamplePlace = structure("SamplePlace", mode=Text, index=Size, count=Size, pilot=Flag, warm=Flag, back_to_back=Flag)
 BEFORE = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace))
+BETWEEN = ctypes.CFUNCTYPE(None, Pointer, Size)
 TAKEN = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace))
 MeasuredWork = structure(
-    "MeasuredWork", run=CALL, context=Pointer, after=Pointer, host_counts=Flag, before=BEFORE, taken=TAKEN
+    "MeasuredWork",
+    run=CALL,
+    context=Pointer,
+    after=CALL,
+    host_counts=Flag,
+    before=BEFORE,
+    taken=TAKEN,
+    between=BETWEEN,
+    between_context=Pointer,
 )
 MeasureLimits = structure("MeasureLimits", min_samples=Size, max_samples=Size, seconds=ctypes.c_double)
 Samples = structure(
@@ -31,6 +40,7 @@ Samples = structure(
     sm_mhz=Numbers,
     count=Size,
     calls_per_sample=Size,
+    between_seconds=ctypes.c_double,
     clock=Text,
     why_none=ctypes.c_char * 256,
 )
@@ -95,6 +105,10 @@ class Engine:
         if rotation:
             work.before = BEFORE(lambda _, place: guarded(lambda: before(place.contents)))
             work.taken = TAKEN(lambda _, place: guarded(lambda: rotation.taken(place.contents, kept[0])))
+            if not library.on_gpu and rotation.rewrites:
+                work.between = ctypes.cast(self.c.measure_rewrite, BETWEEN)
+            elif not library.on_gpu:
+                work.after = CALL(lambda _: 0)  # a sample is one call
         bounds = MeasureLimits(limits[wire.KEY_MIN_SAMPLES], limits[wire.KEY_MAX_SAMPLES], limits[wire.KEY_SECONDS])
         number = ctypes.c_int()
         self.c.mode_parse(mode.encode(), ctypes.byref(number))
@@ -117,7 +131,8 @@ def as_reply(samples):
     count = samples.count
     clocks = [mhz if mhz == mhz else None for mhz in samples.sm_mhz[:count]] if samples.sm_mhz else None
     why_none = None if count else samples.why_none.decode()
-    return reply(
+    between = {wire.KEY_BETWEEN_SECONDS: samples.between_seconds} if samples.between_seconds > 0 else {}
+    return between | reply(
         samples.seconds[:count] if count else [], samples.clock.decode(), why_none, clocks, samples.calls_per_sample
     )
 

@@ -276,6 +276,7 @@ class Worker:
             lambda: self.wait(self.call()),
             self.ask,
             self.taken,
+            self.exchange.views,
         )
         self.poison_outputs()
         timing = peer_timing.time_modes(engine, self.clock, self.call, command, self.fetched, rotation)

@@ -14,16 +14,46 @@ static const size_t CALLS_MAX = (size_t)1 << 20;
 typedef struct CpuSession {
     const MeasuredWork *work;
     size_t calls;
-    const uint64_t *sweep; /* NULL: hot */
+    double between_seconds; /* of one; the least of all that were measured: 0: none */
+    const uint64_t *sweep;  /* NULL: hot */
     size_t sweep_words;
 } CpuSession;
 
+/* What between() takes, with the calls left out. */
+static void measure_between(CpuSession *session) {
+    enum { TIMES = 64 };
+    const MeasuredWork *work = session->work;
+    work->between(work->between_context, TIMES);
+    const double begin = clock_seconds();
+    for (size_t left = TIMES; left-- > 0;) work->between(work->between_context, left);
+    const double seconds = (clock_seconds() - begin) / TIMES;
+    if (session->between_seconds == 0 || seconds < session->between_seconds) session->between_seconds = seconds;
+}
+
+/* All calls of a sample. */
+static Status call(const MeasuredWork *work, size_t calls) {
+    TRY(work->run(work->context));
+    for (size_t left = calls - 1; left-- > 0;) {
+        if (work->between) work->between(work->between_context, left);
+        TRY(work->run(work->context));
+    }
+    return STATUS_OK;
+}
+
 static Status take(void *context, Sample *sample) {
     CpuSession *session = context;
+    const MeasuredWork *work = session->work;
+    const bool rewrites = work->between && session->calls > 1;
     if (session->sweep) cache_sweep(session->sweep, session->sweep_words);
+    if (rewrites) {
+        measure_between(session);
+        work->between(work->between_context, session->calls - 1);
+    }
     const double begin = clock_seconds();
-    for (size_t i = 0; i < session->calls; i++) TRY(session->work->run(session->work->context));
-    sample->seconds = (clock_seconds() - begin) / (double)session->calls;
+    TRY(call(work, session->calls));
+    const double all = clock_seconds() - begin, own = rewrites ? session->between_seconds * (double)(session->calls - 1) : 0;
+    sample->seconds = fmax(all - own, all / 1024) / (double)session->calls; /* never 0 */
+    sample->between = all / (double)session->calls - sample->seconds;
     return STATUS_OK;
 }
 
@@ -52,6 +82,7 @@ Status measure_cpu(Mode mode, const MeasuredWork *work, const MeasureLimits *lim
     if (status == STATUS_OK && mode == MODE_HOT) status = sampling_grow(&source, &session.calls, CALLS_MAX, &pilot);
     if (status == STATUS_OK) status = sampling_run(&source, &pilot, out);
     out->calls_per_sample = session.calls;
+    out->between_seconds = session.between_seconds;
     free(sweep);
     return status;
 }

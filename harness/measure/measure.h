@@ -43,6 +43,10 @@ typedef struct MeasuredWork {
     Status (*before)(void *context, const SamplePlace *place);
     /* After a sample that counts, before after(). NULL: nothing. */
     Status (*taken)(void *context, const SamplePlace *place);
+    /* CPU, hot: brings the inputs into a state (base/vary.h, Rewriting) and spoils a few elements of the outputs. Each call of a
+     * sample finds another state; the last one finds 0, as before() made them. NULL: all calls find the same. */
+    void (*between)(void *context, size_t state);
+    void *between_context;
 } MeasuredWork;
 
 typedef struct MeasureLimits {
@@ -55,6 +59,7 @@ typedef struct Samples {
     double *sm_mhz;  /* SM clock during each sample; NaN where it is unknown; NULL on the CPU */
     size_t count;
     size_t calls_per_sample; /* hot: several calls between two events where one is too short; seconds are per call */
+    double between_seconds;  /* what between() took each time, which is not in `seconds`; 0: it was not called */
     const char *clock;       /* "cuda events", "steady clock", "rdtsc": how the time was taken */
     char why_none[256];      /* if count is 0: the reason ("the variant synchronises, so it cannot be captured") */
 } Samples;
@@ -75,6 +80,9 @@ typedef struct VariedInput {
     size_t n;
 } VariedInput;
 void measure_vary(const VariedInput *input, const void *a, const void *b, void *to);
+/* MeasuredWork's between() for them: rewrites the inputs that were named since the last call of measure_rewritten(NULL, ...). */
+void measure_rewritten(const VariedInput *input, const void *a, const void *b, void *to);
+void measure_rewrite(void *unused, size_t state);
 
 /* Does a variant work on the stream it was given? Block that stream, run the variant, and watch its output.
  *
@@ -96,6 +104,7 @@ Status wrong_stream_gpu(Status (*run)(void *context), void *context, void *strea
 typedef struct Sample {
     SamplePlace place;
     double seconds; /* per call */
+    double between; /* what was taken off, per call */
     double sm_mhz;  /* NaN: unknown */
     double wall; /* what taking it cost on the steady clock, with flush, waiting and all; set by sampling_take, without taken() */
 } Sample;

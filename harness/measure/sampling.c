@@ -47,8 +47,8 @@ Status sampling_pilot(const SamplingSource *source, Sample *sample) {
 }
 
 Status sampling_grow(const SamplingSource *source, size_t *calls, size_t most, Sample *pilot) {
-    while (!source->work->after && pilot->seconds * (double)*calls < SAMPLING_SECONDS_MIN && *calls < most) {
-        const double wanted = 1.2 * SAMPLING_SECONDS_MIN / fmax(pilot->seconds, source->on_gpu ? 1e-9 : 1e-10);
+    while (!source->work->after && (pilot->seconds + pilot->between) * (double)*calls < SAMPLING_SECONDS_MIN && *calls < most) {
+        const double wanted = 1.2 * SAMPLING_SECONDS_MIN / fmax(pilot->seconds + pilot->between, source->on_gpu ? 1e-9 : 1e-10);
         const size_t more = wanted < (double)most ? (size_t)wanted : most;
         *calls = more > *calls ? more : *calls + 1;
         TRY(sampling_pilot(source, pilot));
@@ -98,6 +98,22 @@ Status sampling_run(const SamplingSource *source, const Sample *pilot, Samples *
     const Status status = take_series(source, count, out);
     if (status != STATUS_OK) samples_free(out);
     return status;
+}
+
+enum { REWRITTEN_MAX = 16 };
+static Rewriting rewritten[REWRITTEN_MAX];
+static int rewritten_count;
+
+void measure_rewritten(const VariedInput *input, const void *a, const void *b, void *to) {
+    if (!input) rewritten_count = 0;
+    if (!input || rewritten_count == REWRITTEN_MAX) return;
+    const Vary how = vary_input((VaryHow)input->how, input->key, input->input, input->n, false);
+    rewritten[rewritten_count++] = (Rewriting){.how = how, .dtype = (DType)input->dtype, .n = input->n, .a = a, .b = b, .to = to};
+}
+
+void measure_rewrite(void *unused, size_t state) {
+    (void)unused;
+    for (int i = 0; i < rewritten_count; i++) vary_rewrite(&rewritten[i], state);
 }
 
 void measure_vary(const VariedInput *input, const void *a, const void *b, void *to) {

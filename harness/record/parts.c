@@ -59,6 +59,7 @@ static const Field KERNEL[] = {
     FIELD(THREE, KernelCount, block),   FIELD(REAL, KernelCount, occupancy),     {0}};
 static const Field TIMED[] = {
     FIELD(COUNT, ModeTiming, calls_per_sample), FIELD(TEXT, ModeTiming, clock), FIELD(TEXT, ModeTiming, why_none), {0}};
+static const Field BETWEEN[] = {FIELD(REAL, ModeTiming, between_seconds), {0}};
 static const Field STATS[] = {FIELD(REAL, Stats, median), FIELD(REAL, Stats, min), FIELD(REAL, Stats, max),  FIELD(REAL, Stats, q1),
                               FIELD(REAL, Stats, q3),     FIELD(REAL, Stats, low), FIELD(REAL, Stats, high), {0}};
 static const Field RATES[] = {FIELD(REAL, ModeTiming, bytes_per_second), FIELD(REAL, ModeTiming, elements_per_second), {0}};
@@ -296,6 +297,7 @@ json_t *samples_json(const ModeTiming *timing) {
     json_t *json = json_pack("{s:o, s:o}", KEY_SAMPLES, numbers_json(timing->seconds, timing->count), KEY_SM_MHZ,
                              timing->sm_mhz ? numbers_json(timing->sm_mhz, timing->count) : json_null());
     fields_write(TIMED, timing, json);
+    if (timing->between_seconds > 0) fields_write(BETWEEN, timing, json);
     if (timing->conditions.known) json_object_set_new(json, "circumstances", conditions_json(&timing->conditions));
     return json;
 }
@@ -331,6 +333,7 @@ void timing_read(const json_t *json, ModeTiming timing[MODE_COUNT]) {
         ModeTiming *out = &timing[m];
         *out = (ModeTiming){.taken = json_is_object(mode), .bytes_per_second = NAN, .elements_per_second = NAN};
         fields_read(TIMED, mode, out);
+        fields_read(BETWEEN, mode, out);
         out->seconds = numbers_read(samples, json_array_size(samples), true);
         out->count = out->seconds ? json_array_size(samples) : 0;
         if (json_is_array(clocks)) out->sm_mhz = numbers_read(clocks, out->count, false);

@@ -71,6 +71,7 @@ typedef struct ModeTiming {
     bool taken; /* the mode was asked for */
     size_t count, calls_per_sample;
     double *seconds, *sm_mhz; /* per call; SM clock, NULL: unknown */
+    double between_seconds;   /* taken off: between two calls of a sample; 0: nothing */
     char clock[64], why_none[512];
     Conditions conditions;
     CheckedSample checked[CHECKED_MAX];

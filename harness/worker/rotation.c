@@ -86,12 +86,20 @@ void rotation_end(Worker *worker) {
 /* almost: but for a few elements of each input. */
 static Status vary_inputs(Worker *worker, uint64_t key, bool almost) {
     Rotation *rotation = &worker->rotation;
+    rotation->rewritten = 0;
+    rotation->open = false;
     for (int i = 0; i < worker->in_count; i++) {
         Buffer *in = &worker->buffers_in[i];
         const Vary how = vary_input(rotation->how[i], key, i, array_count(&in->array), almost);
         if (how.how == VARY_NOTHING || in->bytes == 0) continue;
         TRY(rotation->on_device ? buffer_vary(in, &how, rotation->sets[0][i], rotation->sets[1][i])
                                 : buffer_vary_from_host(in, &how, worker->host_in[0][i].data, worker->host_in[1][i].data));
+        rotation->rewriting[rotation->rewritten++] = (Rewriting){.how = how,
+                                                                 .dtype = in->array.dtype,
+                                                                 .n = array_count(&in->array),
+                                                                 .a = rotation->sets[0][i],
+                                                                 .b = rotation->sets[1][i],
+                                                                 .to = in->array.data};
     }
     rotation->key = key;
     rotation->set = -1;
@@ -164,6 +172,21 @@ Status rotation_before(void *context, const SamplePlace *place) {
     TRY(vary_inputs(worker, key, false));
     TRY(check_rested(worker));
     return worker->device->wait("preparing a sample");
+}
+
+static void spoil(const Buffer *out, uint64_t key, size_t state) {
+    const size_t count = array_count(&out->array), size = dtype_size(out->array.dtype);
+    for (int k = 0; k < VARY_PLACES && count > 0; k++)
+        memset((char *)out->array.data + vary_place(key, state, k, count) * size, buffer_poison_byte(), size);
+}
+
+void rotation_between(void *context, size_t state) {
+    Worker *worker = context;
+    Rotation *rotation = &worker->rotation;
+    for (int i = 0; i < worker->in_count && !rotation->open; i++) (void)buffer_open(&worker->buffers_in[i]);
+    rotation->open = true;
+    for (int i = 0; i < rotation->rewritten; i++) vary_rewrite(&rotation->rewriting[i], state);
+    for (int i = 0; i < worker->out_count; i++) spoil(&worker->buffers_out[i], rotation->key, state);
 }
 
 /* The parent decides whether it compares the outputs; if so it says go on, or ends this process. */

@@ -88,6 +88,7 @@ Conditions conditions_between(const DeviceState *before, const DeviceState *afte
 static ModeTiming timing_of(const Samples *samples) {
     ModeTiming timing = {.count = samples->count,
                          .calls_per_sample = samples->calls_per_sample,
+                         .between_seconds = samples->between_seconds,
                          .seconds = samples->seconds,
                          .sm_mhz = samples->sm_mhz};
     snprintf(timing.clock, sizeof timing.clock, "%s", samples->clock ? samples->clock : "");

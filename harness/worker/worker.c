@@ -47,7 +47,9 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
                                .after = allocates ? outputs_after_sample : NULL,
                                .host_counts = allocates && !resource_is_ordered(worker->resource),
                                .before = rotation_before,
-                               .taken = rotation_taken};
+                               .taken = rotation_taken,
+                               .between = strcmp(worker->device->kind, "cpu") == 0 ? rotation_between : NULL,
+                               .between_context = worker};
     json_t *timing = NULL;
     TRY(check_wrong_stream(worker));
     TRY(outputs_begin(worker, false));

@@ -29,10 +29,13 @@ typedef struct Rotation {
     VaryHow how[OP_MAX_ARRAYS];               /* timed calls have them */
     void *sets[ROTATION_SETS][OP_MAX_ARRAYS]; /* what they are made from, on the device; NULL: on the host */
     bool on_device;
-    int set;      /* of the inputs in use; -1: made from the key */
-    uint64_t key; /* the parent's, of the sample */
-    bool watched; /* the threads rested after the last sample, and have to until the next call */
-    bool slow;    /* a call takes so long that none warms the caches */
+    int set;                            /* of the inputs in use; -1: made from the key */
+    uint64_t key;                       /* the parent's, of the sample */
+    bool watched;                       /* the threads rested after the last sample, and have to until the next call */
+    bool slow;                          /* a call takes so long that none warms the caches */
+    Rewriting rewriting[OP_MAX_ARRAYS]; /* of those that vary, `rewritten` of them */
+    int rewritten;
+    bool open; /* they can be written to until the next sample */
 } Rotation;
 
 typedef struct Worker {
@@ -182,6 +185,8 @@ Status rotation_unchanged(const Worker *worker);
 /* MeasuredWork's before() and taken(); context: the Worker. */
 Status rotation_before(void *context, const SamplePlace *place);
 Status rotation_taken(void *context, const SamplePlace *place);
+/* On the CPU its between(). */
+void rotation_between(void *context, size_t state);
 
 /* ---- threads.c: those of a CPU variant. */
 

@@ -38,6 +38,9 @@ EXPECTED = {
         r"in timing, (cold|hot) sample \d+",
     ),  # cold where the three numbers are those of an earlier sample
     "cpu_memo_sample": ("fail", r"in timing, (cold|hot) sample \d+"),
+    "cpu_skips_alike": ("fail", r"in timing, hot sample \d+"),
+    "cpu_skips_soon": ("fail", r"in timing, hot sample \d+"),
+    "cpu_first_of_sample": ("fail", r"in timing, hot sample \d+"),
     "cpu_replay_pointer": ("fail", LATER),
     "cpu_poison_skips": ("fail", r"in timing, hot sample \d+"),
     "cpu_ready_flags": ("fail", LATER),
@@ -95,7 +98,11 @@ IN_EMULATOR = {
 }
 
 
-SEEN_IN_TIMED_CALLS = ("cpu_memo_three", "cpu_memo_sample", "cpu_poison_skips", "peer_result_by_address")
+SEEN_IN_TIMED_CALLS = (
+    *("cpu_memo_three", "cpu_memo_sample", "cpu_poison_skips", "cpu_skips_alike", "cpu_skips_soon"),
+    "cpu_first_of_sample",
+    "peer_result_by_address",
+)
 ELSEWHERE = {"cpu_takes_along", "peer_hangs_in_prepare", "cpu_keeps_state"}  # test_isolation.py, test_shared_workers.py
 
 

@@ -1,4 +1,5 @@
 #include "base/rng.h"
+#include "base/vary.h"
 #include "verify/elementary.h"
 #include "verify/families.h"
 
@@ -311,6 +312,52 @@ static void series_are_real_and_tiled(void **state) {
     free(x);
 }
 
+/* Every state differs from the one before it, in four elements at most, and state 0 is what it was; no place and no infinity comes
+ * or goes, and a ramp ascends in all. */
+static void check_rewriting(VaryHow how, DType dtype, const void *a, const void *b, size_t n) {
+    enum { STATES = 50 };
+    const size_t size = dtype_size(dtype);
+    unsigned char *x = malloc(n * size), *first = malloc(n * size), *last = malloc(n * size);
+    Rewriting self = {.how = vary_input(how, 12345, 0, n, false), .dtype = dtype, .n = n, .a = a, .b = b, .to = x};
+    vary_all(&self.how, dtype, n, a, b, x);
+    memcpy(first, x, n * size);
+    size_t alike = 0;
+    for (size_t state = STATES; state-- > 0;) {
+        memcpy(last, x, n * size);
+        vary_rewrite(&self, state);
+        size_t others = 0;
+        for (size_t i = 0; i < n; i++) {
+            others += memcmp(x + i * size, last + i * size, size) != 0;
+            if (dtype == DTYPE_F64) assert_true(isfinite(((double *)(void *)x)[i]) == isfinite(((const double *)a)[i]));
+            if (how == VARY_STEPS && i > 0) assert_true(((double *)(void *)x)[i] > ((double *)(void *)x)[i - 1]);
+        }
+        assert_true(others <= 4);
+        alike += others == 0;
+    }
+    assert_true(alike <= 1); /* a value may be the same in both sets */
+    assert_memory_equal(x, first, n * size);
+    free(x), free(first), free(last);
+}
+
+static void rewritten_inputs_are_of_their_kind(void **state) {
+    (void)state;
+    enum { N = 5000 };
+    double *a = draw("normal", 1, 0, N), *b = draw("normal", 2, 0, N);
+    float *f = draw_f32("normal", 1, N), *g = draw_f32("normal", 2, N);
+    char *text = malloc(N);
+    a[7] = INFINITY, a[4000] = NAN, b[8] = NAN;
+    memset(text, 'q', N);
+    check_rewriting(VARY_MIX, DTYPE_F32, f, g, N);
+    check_rewriting(VARY_LETTERS, DTYPE_U8, text, NULL, N);
+    check_rewriting(VARY_MIX, DTYPE_F64, a, b, N);
+    check_rewriting(VARY_FACTORS, DTYPE_F64, a, NULL, N);
+    for (size_t i = 0; i < N; i++) a[i] = 1;
+    check_rewriting(VARY_LEVELS, DTYPE_F64, a, NULL, N);
+    check_rewriting(VARY_STEPS, DTYPE_F64, a, NULL, N);
+    check_rewriting(VARY_VALUE, DTYPE_F64, a, NULL, N);
+    free(a), free(b), free(f), free(g), free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_threads_gives_the_same),
@@ -326,6 +373,7 @@ int main(void) {
         cmocka_unit_test(elementary_functions_agree_with_libm),
         cmocka_unit_test(names_are_checked),
         cmocka_unit_test(series_are_real_and_tiled),
+        cmocka_unit_test(rewritten_inputs_are_of_their_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,6 +150,87 @@ static void samples_are_announced_and_shown(void **state) {
     }
 }
 
+/* Between two calls of a hot sample, and only there: the state is another before each call, and 0 before the last. */
+typedef struct States {
+    size_t state, calls, of_sample, repeated;
+    bool began;
+} States;
+
+static Status look_at_state(void *context) {
+    States *states = context;
+    if (states->began) states->repeated++;
+    states->began = true;
+    states->calls++;
+    states->of_sample++;
+    return STATUS_OK;
+}
+
+static void change_state(void *context, size_t state) {
+    States *states = context;
+    if (state != states->state) states->began = false;
+    states->state = state;
+}
+
+static Status begin_states(void *context, const SamplePlace *place) {
+    States *states = context;
+    (void)place;
+    *states = (States){.calls = states->calls, .repeated = states->repeated};
+    return STATUS_OK;
+}
+
+static Status end_states(void *context, const SamplePlace *place) {
+    const States *states = context;
+    (void)place;
+    return states->state == 0 && states->of_sample > 1 ? STATUS_OK : status_fail(STATUS_CHECK, "ended in state %zu", states->state);
+}
+
+static void no_call_of_a_hot_sample_finds_what_the_one_before_it_found(void **state) {
+    (void)state;
+    States states = {0};
+    MeasuredWork measured = {.run = look_at_state,
+                             .context = &states,
+                             .before = begin_states,
+                             .taken = end_states,
+                             .between = change_state,
+                             .between_context = &states};
+    Samples samples;
+    assert_int_equal(measure_cpu(MODE_HOT, &measured, &ENOUGH, &samples), STATUS_OK);
+    assert_true(samples.calls_per_sample > 1 && states.calls > 4);
+    assert_int_equal(states.repeated, 0);
+    assert_true(samples.between_seconds > 0);
+    for (size_t i = 0; i < samples.count; i++) assert_true(samples.seconds[i] > 0);
+    samples_free(&samples);
+    measured.taken = NULL;
+    assert_int_equal(measure_cpu(MODE_COLD, &measured, &HURRIED, &samples), STATUS_OK);
+    assert_true(samples.between_seconds == 0);
+    samples_free(&samples);
+}
+
+/* It takes as long as the call, and the times are the call's. */
+static Status busy_call(void *context) {
+    (void)context;
+    for (const double begin = clock_seconds(); clock_seconds() - begin < 5e-6;) continue;
+    return STATUS_OK;
+}
+
+static void busy_between(void *context, size_t state) {
+    (void)state;
+    (void)busy_call(context);
+}
+
+static void what_lies_between_calls_is_not_in_their_time(void **state) {
+    (void)state;
+    const MeasuredWork measured = {.run = busy_call, .between = busy_between};
+    Samples samples;
+    double least = 1;
+    assert_int_equal(measure_cpu(MODE_HOT, &measured, &(MeasureLimits){.min_samples = 50, .max_samples = 50}, &samples), STATUS_OK);
+    for (size_t i = 0; i < samples.count; i++)
+        if (samples.seconds[i] < least) least = samples.seconds[i];
+    assert_true(least > 4.5e-6 && least < 7e-6);
+    assert_true(samples.between_seconds > 4.9e-6 && samples.between_seconds < 7e-6);
+    samples_free(&samples);
+}
+
 static Status refuse(void *context, const SamplePlace *place) {
     (void)context;
     return place->index == 1 ? status_fail(STATUS_CHECK, "outputs of sample 1 are wrong") : STATUS_OK;
@@ -254,6 +335,8 @@ int main(void) {
         cmocka_unit_test(short_work_is_repeated_within_a_hot_sample),
         cmocka_unit_test(what_a_call_leaves_is_put_away_after_each),
         cmocka_unit_test(samples_are_announced_and_shown),
+        cmocka_unit_test(no_call_of_a_hot_sample_finds_what_the_one_before_it_found),
+        cmocka_unit_test(what_lies_between_calls_is_not_in_their_time),
         cmocka_unit_test(a_refused_sample_ends_the_mode),
         cmocka_unit_test(modes_that_a_cpu_lacks_say_why),
         cmocka_unit_test(emptying_caches_leaves_no_threads_behind),
