@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import test_controls
 from program import MUTANTS, RELEASE, SANITIZED, SOURCE, call, expect, rows_of
 
 CASE = "double n=100003 input=normal dtype=f64"
@@ -171,7 +172,8 @@ def test_verdict(name, expected, rows):
 def test_every_mutant_has_an_expectation():
     shipped = {p.stem for p in (SOURCE / "tests/mutants/double").iterdir() if "cheat" not in p.stem}
     shipped = {name for name in shipped if name.startswith(("cpu_", "cuda_", "peer_"))} - {"cpu_mutants"}
-    assert shipped == {*EXPECTED, *TIMED_ONLY, *ON_GPU, *ELSEWHERE}
+    controls = {f"cpu_{name}_control" for name in test_controls.CONTROLS["double"]}
+    assert shipped == {*EXPECTED, *TIMED_ONLY, *ON_GPU, *ELSEWHERE, *controls}
 
 
 def test_second_call(folder):
