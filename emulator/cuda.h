@@ -30,15 +30,24 @@
 #undef __noinline__
 #undef __forceinline__
 #undef __maxnreg__
+#undef __managed__
+#define __host__
+#ifdef RUNGS_PROGRAM
+/* Files of a program share kernels; cmake/program.py sees to __shared__. */
+#define __global__
+#define __device__
+#define __constant__
+#define __managed__
+#else
 /* As nvcc does it: two files may give different kernels the same name, and neither gets the other's. */
 #define __global__ __attribute__((internal_linkage))
 /* The annotation refers to the variable, so that no optimiser takes away what only other threads, or nobody, read. */
 #define __device__ __attribute__((internal_linkage, annotate("device")))
-#define __host__
 #define __constant__ __attribute__((internal_linkage))
 /* `used` keeps the optimiser from taking the variable apart: other threads see it too. A section whose name is no C identifier
  * keeps AddressSanitizer's red zones. */
 #define __shared__ static __attribute__((used, section(".rungs_shared." RUNGS_UNIT)))
+#endif
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
 #define __grid_constant__
@@ -62,6 +71,7 @@ constexpr EmulatorSite emulator_here(const char *file = __builtin_FILE(), int li
 #include "emulator/cuda_math.h"
 #include "emulator/cuda_sync.h"
 
+#ifndef RUNGS_PROGRAM
 /* launch(), typed, and runtime calls as Status. */
 #define TRY_CUDA(call)                                                                                                             \
     do {                                                                                                                           \
@@ -98,8 +108,11 @@ static inline Status launch(void (*kernel)(Params...), LaunchShape shape, Args..
                                     {shape.block.x, shape.block.y, shape.block.z},
                                     shape.shared_bytes,
                                     shape.stream,
-                                    RUNGS_UNIT};
+                                    RUNGS_UNIT,
+                                    nullptr,
+                                    false};
     return emulator_launch(&request);
 }
+#endif
 
 #endif

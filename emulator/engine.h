@@ -5,7 +5,9 @@
 #ifndef RUNGS_EMULATOR_ENGINE_H
 #define RUNGS_EMULATOR_ENGINE_H
 
+#ifndef RUNGS_PROGRAM /* a program as it is has names of its own */
 #include "base/status.h"
+#endif
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,10 +32,18 @@ typedef struct EmulatorLaunch {
     size_t shared_bytes;
     void *stream;
     const char *unit; /* names the ELF section that holds the source file's __shared__ variables */
+    const char *name; /* as the source writes it, with template arguments; NULL: what the address is called */
+    bool cooperative; /* all blocks are resident at once, or the launch is refused */
 } EmulatorLaunch;
 
 /* Runs the whole grid before it returns. A launch that the hardware would refuse is a Status; a fault inside ends the process. */
+#ifndef RUNGS_PROGRAM
 Status emulator_launch(const EmulatorLaunch *launch);
+#endif
+/* Of a program (program.c): says why a launch is refused, and gives the runtime's error code. */
+int emulator_program_launch(const EmulatorLaunch *launch, EmulatorSite site);
+/* Where blocks of a cooperative launch count their arrivals; NULL in others. */
+unsigned *emulator_grid_barrier(void);
 
 void *emulator_dynamic_shared(void);
 

@@ -1,5 +1,6 @@
 #include "emulator/fault.h"
 #include "emulator/memory.h"
+#include "emulator/program.h"
 #include "emulator/race.h"
 
 #include <signal.h>
@@ -31,7 +32,10 @@ static void say(const char *text) {
 static void announce(const char *kind, const char *where, const char *message) {
     static char text[4096];
     char kernel[512] = "", block[PLACE_MAX], thread[PLACE_MAX];
-    if (engine.launch) symbol_function(engine.launch->kernel, kernel, sizeof kernel);
+    if (engine.launch && engine.launch->name)
+        snprintf(kernel, sizeof kernel, "%s", engine.launch->name);
+    else if (engine.launch)
+        symbol_function(engine.launch->kernel, kernel, sizeof kernel);
     size_t used = (size_t)snprintf(text, sizeof text, "rungs-emulator: %s: %s", kind, message);
     const Fiber *self = engine.current;
     if (self && used < sizeof text)
@@ -41,6 +45,7 @@ static void announce(const char *kind, const char *where, const char *message) {
         used += (size_t)snprintf(text + used, sizeof text - used, "; kernel %s", kernel);
     if (where && used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, ", at %s", where);
     if (used < sizeof text) snprintf(text + used, sizeof text - used, " (replay: %s)\n", settings_replay());
+    program_found(kind);
     say(text);
 }
 
@@ -232,7 +237,8 @@ const char *address_describe(const void *address, char text[ADDRESS_TEXT_MAX]) {
     return text;
 }
 
-/* Places: code is named by its distance from this file's own code, sites by their index in a small table; the top bit tells which.
+/* Places: code is named by its distance from the first kernel, which lies in the same file, sites by their index in a small table;
+ * the top bit tells which.
  */
 
 enum { SITES_MAX = 1024 };
@@ -241,7 +247,9 @@ static EmulatorSite sites[SITES_MAX];
 static uint32_t site_count;
 
 static uintptr_t origin(void) {
-    return (uintptr_t)&place_of_code;
+    static uintptr_t first;
+    if (!first && engine.launch) first = (uintptr_t)engine.launch->kernel;
+    return first;
 }
 
 uint32_t place_of_code(const void *pc) {

@@ -17,7 +17,7 @@ typedef struct Allocation {
     unsigned char *pages, *data;
     size_t page_bytes, bytes;
     size_t guard_below, guard_above; /* bytes at either end that kernels may not touch */
-    bool live;
+    bool live, shared;               /* shared: with host code */
 } Allocation;
 
 static unsigned char *arena;
@@ -105,9 +105,16 @@ size_t arena_in_use(void) {
     return in_use;
 }
 
+void arena_share(void *pointer) {
+    Allocation *allocation = find(pointer);
+    allocation->shared = true;
+    (void)mprotect(allocation->pages, allocation->page_bytes, PROT_READ | PROT_WRITE);
+}
+
 static void protect_all(int protection) {
     for (size_t i = 0; i < count; i++)
-        if (allocations[i].live) (void)mprotect(allocations[i].pages, allocations[i].page_bytes, protection);
+        if (allocations[i].live && !allocations[i].shared)
+            (void)mprotect(allocations[i].pages, allocations[i].page_bytes, protection);
 }
 
 void arena_open(void) {

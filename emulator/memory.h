@@ -10,6 +10,8 @@ Status arena_allocate(size_t bytes, void **out);
 /* STATUS_INVALID if it is not the start of a live allocation. */
 Status arena_release(void *pointer);
 size_t arena_in_use(void);
+/* Host code may touch this allocation, too: managed and pinned memory. */
+void arena_share(void *pointer);
 
 /* Device memory is out of bounds for the host but while this is open. Nests. */
 void arena_open(void);

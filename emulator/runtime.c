@@ -1,6 +1,8 @@
 /* The CUDA runtime functions that variants use, on the emulator: real prototypes, synchronous. A function that is not here does not
  * link, and then the variant should say so in .not_emulated or get it added here. */
+#include "emulator/fault.h"
 #include "emulator/memory.h"
+#include "emulator/program.h"
 #include "emulator/race.h"
 
 #include <cuda_runtime_api.h>
@@ -9,6 +11,11 @@ static cudaError_t last_error = cudaSuccess;
 
 static cudaError_t fail(cudaError_t error) {
     last_error = error;
+    return error;
+}
+
+int runtime_note(int error) {
+    if (error != cudaSuccess) last_error = (cudaError_t)error;
     return error;
 }
 
@@ -30,6 +37,10 @@ static const struct {
     {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
     {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "not the stream that the variant was given"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorInvalidSymbol, "cudaErrorInvalidSymbol", "invalid device symbol"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
     {cudaErrorUnsupportedLimit, "cudaErrorUnsupportedLimit", "limit is not supported"},
     {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
 };
@@ -49,13 +60,20 @@ const char *cudaGetErrorString(cudaError_t error) {
     return ERRORS[index_of(error)].text;
 }
 
+/* Arrays, and a program's __device__ and __constant__ variables, which are variables of its file. */
+static bool device_valid(const void *address, size_t bytes) {
+    const unsigned char *begin;
+    size_t held;
+    return arena_contains(address) ? arena_valid(address, bytes) : program_runs() && symbol_image(address, &begin, &held);
+}
+
 cudaError_t cudaMemsetAsync(void *device, int value, size_t bytes, cudaStream_t stream) {
     if (stream_check(stream, "cudaMemsetAsync") != STATUS_OK) return fail(cudaErrorInvalidResourceHandle);
-    if (bytes && !arena_valid(device, bytes)) return fail(cudaErrorInvalidValue);
+    if (bytes && !device_valid(device, bytes)) return fail(cudaErrorInvalidValue);
     arena_open();
     bytes_fill(device, (unsigned char)value, bytes);
     arena_close();
-    race_host_wrote(device, bytes);
+    if (arena_contains(device)) race_host_wrote(device, bytes);
     return cudaSuccess;
 }
 
@@ -65,12 +83,12 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
         kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice || (kind == cudaMemcpyDefault && arena_contains(to));
     const bool from_device =
         kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice || (kind == cudaMemcpyDefault && arena_contains(from));
-    if (bytes && ((to_device && !arena_valid(to, bytes)) || (from_device && !arena_valid(from, bytes))))
+    if (bytes && ((to_device && !device_valid(to, bytes)) || (from_device && !device_valid(from, bytes))))
         return fail(cudaErrorInvalidValue);
     arena_open();
     bytes_copy(to, from, bytes);
     arena_close();
-    if (to_device) race_host_wrote(to, bytes);
+    if (arena_contains(to)) race_host_wrote(to, bytes);
     return cudaSuccess;
 }
 

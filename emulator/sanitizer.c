@@ -1,9 +1,11 @@
 #include "emulator/memory.h"
 
 #include "emulator/fault.h"
+#include "emulator/program.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 void __sanitizer_start_switch_fiber(void **kept, const void *bottom, size_t bytes) __attribute__((weak));
 void __sanitizer_finish_switch_fiber(void *kept, const void **bottom_left, size_t *bytes_left) __attribute__((weak));
@@ -60,6 +62,7 @@ void __ubsan_on_report(void) {
     __ubsan_get_current_report_data(&kind, &message, &file, &line, &column, &address);
     fault_announce(strcmp(kind, "out-of-bounds-index") == 0 ? "out of bounds" : "undefined behaviour", NULL, "%s (%s), at %s:%u:%u",
                    message, kind, file ? file : "?", line, column);
+    if (program_runs()) _exit(FAULT_EXIT_CODE); /* its host code goes on (UBSAN_OPTIONS) */
 }
 
 const char *__asan_default_options(void) {

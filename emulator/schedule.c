@@ -100,11 +100,17 @@ static unsigned next_ready(const Block *block, unsigned from) {
     return word * 64 + (unsigned)__builtin_ctzll(bits);
 }
 
+/* How many blocks are resident: of a cooperative grid all. */
+static int resident_blocks(void) {
+    const int wanted = (int)emulator_settings.resident_blocks;
+    return engine.launch->cooperative && engine.block_count > (uint64_t)wanted ? (int)engine.block_count : wanted;
+}
+
 /* Blocks take turns; at random in random order, around in the others. A block without a ready thread is about to be reported. */
 static Block *choose_block(void) {
     Block *block = engine.current_block;
     if (block && block->resident && block->ready_count && --block->turns > 0) return block;
-    const int count = (int)emulator_settings.resident_blocks;
+    const int count = resident_blocks();
     const bool random = emulator_settings.order == ORDER_RANDOM;
     const int first = random ? (int)engine_random((uint32_t)count) : block ? (block->slot + 1) % count : 0;
     for (int i = 0; i < count; i++) {
@@ -240,7 +246,7 @@ static void schedule_run(void) {
     const EmulatorLaunch *launch = engine.launch;
     memcpy(&blockDim, launch->block, sizeof blockDim);
     memcpy(&gridDim, launch->grid, sizeof gridDim);
-    for (int slot = 0; slot < emulator_settings.resident_blocks && engine.blocks_started < engine.block_count; slot++)
+    for (int slot = 0; slot < resident_blocks() && engine.blocks_started < engine.block_count; slot++)
         block_start(&engine.blocks[slot], slot, engine.block_order[engine.blocks_started++]);
     restart_countdown();
     switch_to(choose_fiber(), &engine.launcher, &launcher_sanitizer_stack);
@@ -272,6 +278,9 @@ static Status check_shape(const EmulatorLaunch *launch) {
     if ((uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] > BLOCKS_MAX)
         return status_fail(STATUS_UNSUPPORTED, "launch: more than %llu blocks are too many to emulate",
                            (unsigned long long)BLOCKS_MAX);
+    if (launch->cooperative && (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] > RESIDENT_MAX)
+        return status_fail(STATUS_UNSUPPORTED, "launch: a cooperative grid of %llu blocks; at most %d are resident at once",
+                           (unsigned long long)launch->grid[0] * launch->grid[1] * launch->grid[2], RESIDENT_MAX);
     return stream_check(launch->stream, "launch");
 }
 

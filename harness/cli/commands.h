@@ -5,6 +5,8 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
+
 enum { EXIT_GOOD = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_MACHINE = 4 };
 
 int command_run(int argc, char **argv);
@@ -24,6 +26,10 @@ int command_calibrate(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_new(int argc, char **argv);
 int command_build(int argc, char **argv);
+
+/* `rungs try FILE.cu...` without --op: a program as it is, in the emulator. The second becomes another process. */
+bool program_is_given(int argc, char **argv);
+int program_try(int argc, char **argv);
 
 /* Rows to figures, REPORT.md and report.html in a folder, by analysis/report/ and plots/. files: NULL-terminated paths. Returns an
  * exit code. */

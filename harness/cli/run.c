@@ -195,7 +195,9 @@ int command_try(int argc, char **argv) {
     const Op *op = NULL;
     const VariantEntry *entry = NULL;
     int count = 0;
-    int code = cli_parse("try", "FILE.c|FILE.cu --op NAME [CASE...] [options]", OPTIONS, argc, argv, &words, &count);
+    if (program_is_given(argc, argv)) return program_try(argc, argv);
+    int code = cli_parse("try", "FILE.c|FILE.cu --op NAME [CASE...] [options], or FILE.cu... [nvcc flags] [-- ARGUMENTS]", OPTIONS,
+                         argc, argv, &words, &count);
     if (code == 0 && (count == 0 || count > CASES_MAX))
         code = cli_usage("try", "expected a file, and at most %d cases", CASES_MAX - 1);
     if (code == 0 && !op_name) code = cli_usage("try", "--op NAME is missing: the op that %s computes", words[0]);

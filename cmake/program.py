@@ -1,0 +1,479 @@
+"""`rungs try FILE.cu...` without an op: a CUDA program as it is, compiled by clang and run in the emulator.
+
+    program.py FOLDER FILE.cu... [-I -D and other flags of nvcc] [--emulator address|race|both] [--no-sandbox] [-- ARGUMENTS]
+
+FOLDER has settings.json (cmake/modules.cmake). A file is preprocessed, what only nvcc knows is rewritten (CudaText), and the result is
+compiled like a kernel of a variant. Exit code: 1 if a fault was found, 2 if the program cannot be compiled, else the program's own.
+"""
+
+import bisect
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import modules
+
+CXX = (".cu", ".cpp", ".cc", ".cxx", ".cuh")
+PREFIXED = "-I", "-D", "-U", "-std=", "--std="  # for clang too; the other flags of nvcc mean nothing here
+WITH_VALUE = (
+    "-I",
+    "-D",
+    "-U",
+    "-std",
+    "-isystem",
+    "-include",
+    "-Xcompiler",
+    "-Xptxas",
+    "-Xlinker",
+    "-arch",
+    "-gencode",
+    "-l",
+    "-L",
+    "-o",
+)
+ROW_BYTES, ROWS_MAX = 512, 1024  # emulator/program.c
+FAULT_EXIT_CODE = 86  # emulator/fault.h
+KINDS = {"address": ["asan"], "race": ["race"], "both": ["asan", "race"]}
+SEE = "docs/EMULATOR.md says what the emulator has"
+TEXTURES = re.compile(
+    r"cuda(Texture|Surface)Object_t|cuda(Create|Bind)(Texture|Surface)\w*|(tex|surf)[123]D\w*|texture|surface"
+)
+PTX = re.compile(r'[^"]*"\s*(?:\{|\\[nt]|\s)*(?:@!?%?\w+\s+)?(?:\.reg[^;]*;(?:\\[nt]|\s)*)*([a-z]\w*(?:\.\w+)+)')
+TOKEN = re.compile(
+    r"""(?P<marker>^\#[^\n]*)
+    |(?P<text>(?:u8|[uUL])?R"(?P<end>[^\s()\\]*)\(.*?\)(?P=end)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+    |(?P<word>[A-Za-z_]\w*)
+    |(?P<number>\.?\d(?:[eEpP][+-]|[\w.'])*)
+    |<<<|>>>|::|->|\S""",
+    re.MULTILINE | re.DOTALL | re.VERBOSE,
+)
+MARKER = re.compile(r'^# (\d+) "([^"\n]*)"([ \d]*)$', re.MULTILINE)
+OPENING, CLOSING = {"(": ")", "[": "]", "{": "}"}, {")": "(", "]": "[", "}": "{"}
+STATIC_SHARED = 'static __attribute__((used, section(".rungs_shared.program")))'
+
+
+class CudaText:
+    """The preprocessed text of a file. Only what comes from the user's own files is looked at; line numbers stay."""
+
+    def __init__(self, text, own):
+        self.text, self.edits = text, []
+        self.markers = list(MARKER.finditer(text))
+        self.starts = [marker.end() for marker in self.markers]
+        self.tokens = []
+        for i, marker in enumerate(self.markers):
+            end = self.markers[i + 1].start() if i + 1 < len(self.markers) else len(text)
+            if "3" not in marker[3] and not marker[2].startswith(("<", *own)):
+                found = TOKEN.finditer(text, marker.end(), end)
+                self.tokens += [token for token in found if not token["marker"]]
+        self.words = [token[0] for token in self.tokens]
+
+    def place(self, position):
+        i = bisect.bisect_right(self.starts, position) - 1
+        line = int(self.markers[i][1]) - 1 + self.text.count("\n", self.starts[i], position)
+        return f"{self.markers[i][2]}:{line}"
+
+    def place_of(self, word):
+        """Where the user's files name it first, or None."""
+        return self.place(self.tokens[self.words.index(word)].start()) if word in self.words else None
+
+    def refuse(self, i, what):
+        raise modules.Refused(f"{self.place(self.tokens[i].start())}: {what}; {SEE}")
+
+    def closing(self, i):
+        """The index of what closes the bracket at i."""
+        depth = 0
+        for j in range(i, len(self.words)):
+            depth += (self.words[j] in OPENING) - (self.words[j] in CLOSING)
+            if depth == 0:
+                return j
+        return self.refuse(i, "this bracket is not closed")
+
+    def opening(self, i):
+        """The index of what opens the bracket, or the list of template arguments, that ends at i."""
+        angles = self.words[i].startswith(">")
+        depth = level = 0
+        for j in range(i, -1, -1):
+            word = self.words[j]
+            depth += (word in CLOSING) - (word in OPENING)
+            if angles and depth == 0:
+                level += {">": 1, ">>>": 3, "<": -1}.get(word, 0)
+            if depth == 0 and level == 0:
+                return j
+        return self.refuse(i, "this bracket is not opened")
+
+    def kernel_start(self, i):
+        """Where the expression begins that names the kernel, which ends before token i: a::k<T>, table[i], (ready ? k : l)."""
+        while True:
+            i -= 1
+            if self.words[i] in (">", ">>>", ")", "]"):
+                i = self.opening(i)
+                if i == 0 or not (self.tokens[i - 1]["word"] or self.words[i - 1] in CLOSING):
+                    return i
+                continue
+            before = self.words[i - 1] if i > 0 else ""
+            if before == "template":
+                i, before = i - 1, self.words[i - 2]
+            if before not in ("::", ".", "->"):
+                return i
+            i -= 1
+            if before == "::" and not (self.tokens[i - 1]["word"] or self.words[i - 1] == ">"):
+                return i
+
+    def edit(self, first, last, text):
+        """Tokens first to last (not included) become the text, on as many lines."""
+        start, end = (
+            self.tokens[first].start(),
+            self.tokens[last - 1].end() if last > first else self.tokens[first].start(),
+        )
+        self.edits.append((start, end, text + "\n" * self.text.count("\n", start, end)))
+
+    def launches(self):
+        """k<<<grid, block>>>(x) becomes EmulatorKernel("k", [=](const auto &...values) { k(values...); }).on(grid, block)(x)."""
+        for i, word in enumerate(self.words):
+            if word != "<<<":
+                continue
+            start, end, depth = self.kernel_start(i), i + 1, 0
+            while end < len(self.words) and (depth > 0 or self.words[end] != ">>>"):
+                depth += (self.words[end] in OPENING) - (self.words[end] in CLOSING)
+                end += 1
+            if end + 1 >= len(self.words) or self.words[end + 1] != "(":
+                self.refuse(i, "<<< without >>>(...)")
+            name = re.sub(r"\s+", " ", self.text[self.tokens[start].start() : self.tokens[i - 1].end()])
+            self.edit(start, start, f"EmulatorKernel({json.dumps(name)}, [=](const auto &...emulator_values) {{ ")
+            self.edit(i, i + 1, "(emulator_values...); }).on(")
+            self.edit(end, end + 1, ")")
+            for j in range(end + 1, self.closing(end + 1)):
+                if self.words[j] == "__null":
+                    self.edit(j, j + 1, "nullptr")
+
+    def by_address(self):
+        """cudaLaunchKernel((void *)k, ...) has to know the parameters of k: the cast goes."""
+        for i, word in enumerate(self.words):
+            if word in ("cudaLaunchKernel", "cudaLaunchCooperativeKernel") and self.words[i + 1 : i + 3] == ["(", "("]:
+                end = self.closing(i + 2) + 1
+                if set(self.words[i + 3 : end - 1]) <= {"const", "void", "*"}:
+                    self.edit(i + 2, end, "")
+
+    def scopes(self):
+        """Of each token: does it stand outside functions and classes?"""
+        stack, outside, head = [], [], 0
+        for i, word in enumerate(self.words):
+            outside.append(all(stack))
+            if word == "{":
+                stack.append(bool({"namespace", "extern"} & set(self.words[head:i])) and "(" not in self.words[head:i])
+            elif word == "}" and stack:
+                stack.pop()
+            if word in ("{", "}", ";"):
+                head = i + 1
+        return outside
+
+    def shared(self):
+        """__shared__ variables are static ones in a section of their own; `extern __shared__ T name[]` is the block's memory."""
+        outside, everywhere, head = self.scopes(), {}, 0
+        for i, word in enumerate(self.words):
+            if word in ("{", "}", ";", ":"):
+                head = i + 1
+            if word in everywhere and self.words[i - 1] not in (".", "->", "::"):
+                self.edit(i, i + 1, everywhere[word])
+            if word != "__shared__":
+                continue
+            end = self.words.index(";", i)
+            if "extern" not in self.words[head:end]:
+                self.edit(i, i + 1, STATIC_SHARED)
+                continue
+            kind, name, tail = self.dynamic(head, end)
+            memory = f"(*reinterpret_cast<{kind} (*)[]{tail}>(emulator_dynamic_shared()))"
+            self.edit(head, end, "" if outside[i] else f"{kind} (&{name})[]{tail} = {memory}")
+            if outside[i]:
+                everywhere[name] = memory
+            self.words[head:end] = [""] * (end - head)
+
+    def dynamic(self, head, end):
+        """Type, name and further dimensions of a declaration."""
+        left = []
+        i = head
+        while i < end:
+            if self.words[i] in ("__attribute__", "alignas"):
+                i = self.closing(i + 1)
+            elif self.words[i] not in ("extern", "__shared__", "static"):
+                left.append(self.words[i])
+            i += 1
+        if "[" not in left:
+            self.refuse(head, "`extern __shared__ T name[]` is expected")
+        bracket = left.index("[")
+        return " ".join(left[: bracket - 1]), left[bracket - 1], " ".join(left[bracket + 2 :])
+
+    def refusals(self):
+        for i, word in enumerate(self.words):
+            if TEXTURES.fullmatch(word) and (word.startswith("cuda") or self.words[i + 1] in ("<", "(")):
+                self.refuse(i, f"{word}: textures and surfaces are not emulated")
+            if word in ("asm", "__asm__", "__asm"):
+                text = next((j for j in range(i, min(i + 5, len(self.words))) if self.tokens[j]["text"]), i)
+                found = PTX.match(self.text[self.tokens[text].start() : self.tokens[self.closing(text - 1)].end()])
+                if found:
+                    self.refuse(i, f"inline PTX is not emulated: {found[1]}")
+
+    def rewritten(self):
+        self.refusals()
+        self.launches()
+        self.by_address()
+        self.shared()
+        parts, at = [], 0
+        for start, end, text in sorted(self.edits):
+            parts += [self.text[at:start], text]
+            at = end
+        return "".join([*parts, self.text[at:]])
+
+
+class Arguments:
+    """Those of the command line."""
+
+    def __init__(self, words):
+        self.files, self.flags, self.program, self.kinds, self.sandbox = [], [], [], "both", True
+        words = list(words)
+        while words:
+            word = words.pop(0)
+            if word == "--":
+                self.program = words
+                return
+            if word == "--no-sandbox":
+                self.sandbox = False
+            elif word.split("=")[0] == "--emulator":
+                self.kinds = word.split("=")[1] if "=" in word else words.pop(0)
+            elif word.startswith("-"):
+                value = [words.pop(0)] if word in WITH_VALUE and words else []
+                if word.startswith(PREFIXED) or word in ("-isystem", "-include", "-std"):
+                    self.flags += [f"{word}={value[0]}"] if word == "-std" else [word.replace("--std", "-std"), *value]
+            else:
+                self.files.append(pathlib.Path(word))
+        if self.kinds not in KINDS:
+            sys.exit(f"rungs try: --emulator {self.kinds}: {', '.join(KINDS)} is wanted")
+
+
+class Compiler:
+    def __init__(self, folder, arguments):
+        self.project = modules.Project(folder, pathlib.Path("."))
+        self.flags = arguments.flags
+        self.harness = self.project.harness
+
+    def command(self, kind):
+        """How a kernel is compiled, without what belongs to variants."""
+        words, kept = iter(self.project.settings[kind]["compile"]), []
+        for word in words:
+            if word in ("-x", "-isystem", "-include-pch"):
+                next(words)
+            elif not word.startswith(
+                ("-I", "-D", "-W", "-std=", "-fvisibility", "-fno-sanitize-recover", "-fsanitize-undefined-strip")
+            ):
+                kept.append(word)
+        return kept
+
+    def folders(self):
+        """Of headers: the emulator's and the toolkit's."""
+        words = self.project.settings["asan"]["compile"]
+        toolkit = next(words[i + 1] for i, word in enumerate(words) if word == "-isystem")
+        return [*(word[2:] for word in words if word.startswith("-I")), toolkit, f"{toolkit}/cccl"]
+
+    def text(self, file):
+        argv = [self.command("asan")[0], "-E", "-x", "c++", "-std=c++17", "-w", *self.flags, f"-I{file.parent}"]
+        for folder in self.folders():
+            argv += ["-isystem", folder]
+        done = subprocess.run(
+            [*argv, "-include", "emulator/cuda_program.h", file],
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+        )
+        if done.returncode:
+            raise modules.Refused(f"{modules.first_error(done.stderr)}; {SEE}")
+        return CudaText(done.stdout, tuple(self.folders()))
+
+    def object_of(self, text, kind, to):
+        source = to.with_suffix(".ii")
+        source.write_text(text)
+        standard = [flag for flag in self.flags if flag.startswith("-std")]
+        argv = [
+            *self.command(kind),
+            "-x",
+            "c++-cpp-output",
+            "-std=c++17",
+            *standard,
+            "-w",
+            "-Wno-register",
+            "-ferror-limit=3",
+        ]
+        done = subprocess.run(
+            [*argv, "-fdebug-compilation-dir=/rungs", "-c", source, "-o", to],
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+        )
+        if done.returncode:
+            raise modules.Refused(f"{modules.first_error(done.stderr)}; {SEE}")
+        names = ["main=rungs_program_main", "__assert_fail=emulator_assert_fail"]
+        renamed = [word for name in names for word in ("--redefine-sym", name)]
+        modules.run(
+            [self.project.settings["objcopy"], *self.project.settings[kind]["names"], *renamed, to],
+            modules.COMPILE_SECONDS,
+        )
+        return to
+
+    def program(self, texts, kind, to):
+        """A shared object that the emulator's program loads."""
+        rewritten = [text.rewritten() for text in texts]
+        objects = [self.object_of(text, kind, to / f"{kind}{i}.o") for i, text in enumerate(rewritten)]
+        made = to / f"{kind}.so"
+        modules.run(
+            [*self.project.settings[kind]["link"], "-shared", "-o", made, *objects, "-lm"], modules.COMPILE_SECONDS
+        )
+        missing = undefined(made) - offered(self.project.settings[kind]["program"])
+        if "rungs_program_main" not in offered(made):
+            raise modules.Refused(f"{texts[0].markers[0][2]}: there is no main()")
+        if missing:
+            raise modules.Refused(self.missing(texts, sorted(missing)))
+        return made
+
+    def missing(self, texts, names):
+        """One line for each function that is not there."""
+        plain = subprocess.run(
+            ["c++filt"], input="\n".join(names), check=False, capture_output=True, text=True
+        ).stdout.split("\n")
+        lines = []
+        for name in plain:
+            word = re.split(r"[<(]", name)[0].split("::")[-1].split()[-1:] or [""]
+            place = next((place for place in (text.place_of(word[0]) for text in texts) if place), None)
+            lines += [f"{place}: {name} is not emulated"] if place else []
+        return "\n".join(lines or [f"{name} is not emulated" for name in plain if name]) + f"; {SEE}"
+
+
+def symbols(file, *options):
+    return subprocess.run(["nm", "-D", *options, file], check=False, capture_output=True, text=True).stdout.split("\n")
+
+
+def undefined(file):
+    """What no library that it was linked with has: of those names nm tells no version."""
+    found = {line.split()[-1] for line in symbols(file, "--undefined-only") if " U " in line}
+    return {
+        name
+        for name in found
+        if "@" not in name and not name.startswith(("__asan", "__ubsan", "__sanitizer", "__tsan"))
+    }
+
+
+def offered(file):
+    return {line.split()[-1].split("@")[0] for line in symbols(file, "--defined-only") if line}
+
+
+def sandboxed(argv, to):
+    """The root read-only but for the working folder, no network, /tmp of its own."""
+    here = os.getcwd()
+    words = [
+        "--die-with-parent",
+        "--unshare-user-try",
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-net",
+        "--cap-drop",
+        "ALL",
+    ]
+    words += [
+        "--ro-bind",
+        "/",
+        "/",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--tmpfs",
+        "/tmp",
+        "--ro-bind",
+        to,
+        to,
+        "--bind",
+        here,
+        here,
+    ]
+    return ["bwrap", *words, "--chdir", here, "--", *argv]
+
+
+class Run:
+    """One run of the program: its exit code, and what is known of its kernels."""
+
+    def __init__(self, compiler, arguments, kind, module, quiet):
+        self.kind = kind
+        table = os.memfd_create("kernels")
+        os.ftruncate(table, ROW_BYTES * ROWS_MAX)
+        environment = {"UBSAN_OPTIONS": "halt_on_error=0", **os.environ, "RUNGS_PROGRAM_TABLE": str(table)}
+        argv = [
+            compiler.project.settings[kind]["program"],
+            "--program",
+            module,
+            f"./{arguments.files[0].stem}",
+            *arguments.program,
+        ]
+        argv = sandboxed(argv, module.parent) if arguments.sandbox else argv
+        output = subprocess.DEVNULL if quiet else None
+        self.code = subprocess.run(argv, check=False, env=environment, pass_fds=[table], stdout=output).returncode
+        rows = os.pread(table, ROW_BYTES * ROWS_MAX, 0).split(b"\n")
+        rows = [row.strip(b"\0 ").decode(errors="replace").split("\t") for row in rows]
+        self.rows = {row[0]: (int(row[1]), int(row[2]), row[3]) for row in rows if len(row) == 4}
+        kinds = [kind for _, _, found in self.rows.values() for kind in found.split(", ") if kind]
+        self.failed = any(not kind.startswith("note:") for kind in kinds)
+        if not self.failed and (self.code < 0 or self.code == FAULT_EXIT_CODE or self.code > 128):
+            number = -self.code if self.code < 0 else self.code - 128
+            what = "a fault, see above" if self.code == FAULT_EXIT_CODE else f"ended by signal {number}"
+            self.rows["(host code)"] = (0, 0, what)
+            self.failed = True
+
+
+def print_table(runs):
+    """Each kernel, its launches and blocks, and what was found."""
+    lines = [("kernel", "launches", "blocks", "found")]
+    for name in dict.fromkeys(name for run in runs for name in run.rows):
+        known = [run.rows[name] for run in runs if name in run.rows]
+        found = ", ".join(dict.fromkeys(found for _, _, found in known if found))
+        lines.append((name, str(max(row[0] for row in known)), str(max(row[1] for row in known)), found or "-"))
+    widths = [max(len(line[i]) for line in lines) for i in range(3)]
+    print(file=sys.stderr)
+    for line in lines:
+        print(f"{line[0]:<{widths[0]}}  {line[1]:>{widths[1]}}  {line[2]:>{widths[2]}}  {line[3]}", file=sys.stderr)
+
+
+def main():
+    arguments = Arguments(sys.argv[2:])
+    compiler = Compiler(pathlib.Path(sys.argv[1]), arguments)
+    if arguments.sandbox and not shutil.which("bwrap"):
+        sys.exit(
+            "rungs try: no sandbox: there is no bwrap: apt-get install bubblewrap (--no-sandbox runs it with all your rights)"
+        )
+    kinds, runs = KINDS[arguments.kinds], []
+    modules.prepare(compiler.project, set(kinds), False)
+    with tempfile.TemporaryDirectory(prefix="rungs-try-") as folder:
+        try:
+            for kind in kinds:
+                if kind in compiler.project.broken:
+                    raise modules.Refused(compiler.project.broken[kind])
+                texts = [compiler.text(file) for file in arguments.files]
+                module = compiler.program(texts, kind, pathlib.Path(folder))
+                runs.append(Run(compiler, arguments, kind, module, quiet=bool(runs)))
+                if runs[-1].failed:
+                    break
+        except modules.Refused as error:
+            print(f"rungs try: {error}", file=sys.stderr)
+            return 2
+    print_table(runs)
+    return 1 if runs[-1].failed else runs[0].code
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,133 @@
+/* cuda_program.h - what a CUDA program as it is sees before its first line (cmake/program.py includes it): the types and prototypes
+ * of the toolkit, the emulator's device functions, and launches. */
+#ifndef RUNGS_EMULATOR_CUDA_PROGRAM_H
+#define RUNGS_EMULATOR_CUDA_PROGRAM_H
+
+#define RUNGS_PROGRAM
+#define RUNGS_UNIT "program"
+
+#include <cuda_runtime.h>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "emulator/cuda.h"
+
+#include <type_traits>
+
+#include "emulator/cuda_program_math.h"
+
+/* A launch: cmake/program.py writes `k<<<grid, block>>>(x, y)` as EmulatorKernel{"k", [&](const auto &...values) { k(values...); }}
+ * .on(grid, block)(x, y), so that the compiler deduces template arguments and converts as in a call. */
+template <typename Call, typename... Values> struct EmulatorBound {
+    Call call;
+    std::tuple<Values...> values; /* each thread gets its own copy, as parameters are passed by value */
+
+    static void enter(void *self) {
+        const EmulatorBound *bound = static_cast<EmulatorBound *>(self);
+        std::apply(bound->call, bound->values);
+    }
+};
+
+template <typename Call> struct EmulatorKernel {
+    const char *name;
+    Call call;
+    EmulatorSite site;
+    dim3 grid, block;
+    size_t shared_bytes;
+    cudaStream_t stream;
+    bool cooperative;
+    const void *address; /* of a kernel without a name */
+
+    EmulatorKernel(const char *called, Call body, EmulatorSite here = emulator_here())
+        : name(called), call(body), site(here), shared_bytes(0), stream(nullptr), cooperative(false), address(nullptr) {}
+
+    EmulatorKernel &on(dim3 blocks, dim3 threads, size_t bytes = 0, cudaStream_t queue = nullptr) {
+        grid = blocks, block = threads, shared_bytes = bytes, stream = queue;
+        return *this;
+    }
+
+    template <typename... Values> cudaError_t operator()(Values... values) const {
+        EmulatorBound<Call, Values...> bound = {call, std::tuple<Values...>(values...)};
+        const void *enter = reinterpret_cast<const void *>(EmulatorBound<Call, Values...>::enter);
+        const EmulatorLaunch request = {address ? address : enter,
+                                        EmulatorBound<Call, Values...>::enter,
+                                        &bound,
+                                        sizeof bound,
+                                        {grid.x, grid.y, grid.z},
+                                        {block.x, block.y, block.z},
+                                        shared_bytes,
+                                        stream,
+                                        RUNGS_UNIT,
+                                        name,
+                                        cooperative};
+        return static_cast<cudaError_t>(emulator_program_launch(&request, site));
+    }
+};
+
+/* A launch by address finds its arguments behind pointers. */
+template <typename... Params, typename Call, size_t... Index>
+static inline cudaError_t emulator_launch_packed(const EmulatorKernel<Call> &launch, void **arguments,
+                                                 std::index_sequence<Index...>) {
+    return launch(*static_cast<std::remove_cv_t<Params> *>(arguments[Index])...);
+}
+#define EMULATOR_LAUNCH_BY_ADDRESS(name, together)                                                                                 \
+    template <typename... Params>                                                                                                  \
+    static inline cudaError_t name(void (*kernel)(Params...), dim3 grid, dim3 block, void **arguments, size_t bytes = 0,           \
+                                   cudaStream_t stream = nullptr, EmulatorSite site = emulator_here()) {                           \
+        EmulatorKernel launch(                                                                                                     \
+            nullptr, [kernel](const auto &...values) { kernel(values...); }, site);                                                \
+        launch.on(grid, block, bytes, stream).cooperative = together;                                                              \
+        launch.address = reinterpret_cast<const void *>(kernel);                                                                   \
+        return emulator_launch_packed<Params...>(launch, arguments, std::index_sequence_for<Params...>());                         \
+    }
+EMULATOR_LAUNCH_BY_ADDRESS(cudaLaunchKernel, false)
+EMULATOR_LAUNCH_BY_ADDRESS(cudaLaunchCooperativeKernel, true)
+#undef EMULATOR_LAUNCH_BY_ADDRESS
+
+/* What the toolkit's headers keep for nvcc: kernels and symbols by name. */
+#define EMULATOR_BY_KERNEL(name, Parameters, ...)                                                                                  \
+    template <typename Result, typename... Params> static inline cudaError_t name Parameters {                                     \
+        return ::name(__VA_ARGS__);                                                                                                \
+    }
+#define EMULATOR_ADDRESS reinterpret_cast<const void *>(kernel)
+EMULATOR_BY_KERNEL(cudaFuncSetAttribute, (Result(*kernel)(Params...), cudaFuncAttribute attribute, int value), EMULATOR_ADDRESS,
+                   attribute, value)
+EMULATOR_BY_KERNEL(cudaFuncGetAttributes, (cudaFuncAttributes * out, Result (*kernel)(Params...)), out, EMULATOR_ADDRESS)
+EMULATOR_BY_KERNEL(cudaFuncSetCacheConfig, (Result(*kernel)(Params...), cudaFuncCache cache), EMULATOR_ADDRESS, cache)
+#undef EMULATOR_BY_KERNEL
+#undef EMULATOR_ADDRESS
+template <typename T>
+static inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes, size_t offset = 0,
+                                             cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+    return ::cudaMemcpyToSymbol(static_cast<const void *>(&symbol), from, bytes, offset, kind);
+}
+template <typename T>
+static inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
+                                               cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+    return ::cudaMemcpyFromSymbol(to, static_cast<const void *>(&symbol), bytes, offset, kind);
+}
+template <typename T>
+static inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t bytes, size_t offset = 0,
+                                                  cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = nullptr) {
+    return ::cudaMemcpyToSymbolAsync(static_cast<const void *>(&symbol), from, bytes, offset, kind, stream);
+}
+template <typename T>
+static inline cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t bytes, size_t offset = 0,
+                                                    cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = nullptr) {
+    return ::cudaMemcpyFromSymbolAsync(to, static_cast<const void *>(&symbol), bytes, offset, kind, stream);
+}
+template <typename T> static inline cudaError_t cudaGetSymbolAddress(void **out, const T &symbol) {
+    return ::cudaGetSymbolAddress(out, static_cast<const void *>(&symbol));
+}
+template <typename T> static inline cudaError_t cudaGetSymbolSize(size_t *bytes, const T &) {
+    *bytes = sizeof(T);
+    return cudaSuccess;
+}
+
+#define cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, ...)                                                \
+    cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind)
+
+#define __CUDACC__
+#define __CUDA_ARCH__ 900
+#endif

@@ -1,0 +1,17 @@
+/* program.h - a program as it is, in the emulator (`rungs try FILE.cu` without an op). */
+#ifndef RUNGS_EMULATOR_PROGRAM_H
+#define RUNGS_EMULATOR_PROGRAM_H
+
+#include <stdbool.h>
+
+/* Calls the main() of a module that cmake/program.py made. Returns its exit code; 2: there is none. */
+int program_main(const char *module, int argc, char **argv);
+/* Is that what this process is for? Then every stream is the program's own. */
+bool program_runs(void);
+/* What was found in the kernel that runs, or in host code: a word or two for the table; a "note: ..." is no fault. */
+void program_found(const char *kind);
+
+/* runtime.c: remembers an error code for cudaGetLastError(), and gives it back. */
+int runtime_note(int error);
+
+#endif

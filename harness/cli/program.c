@@ -1,0 +1,40 @@
+/* rungs try without an op: a CUDA program as it is, by cmake/program.py. */
+#include "base/places.h"
+#include "cli/commands.h"
+#include "plan/registry.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool ends_with(const char *word, const char *ending) {
+    const size_t length = strlen(word), end = strlen(ending);
+    return length > end && strcmp(word + length - end, ending) == 0;
+}
+
+bool program_is_given(int argc, char **argv) {
+    bool kernels = false;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--op") == 0 || strncmp(argv[i], "--op=", 5) == 0 || strcmp(argv[i], "--help") == 0) return false;
+        kernels = kernels || ends_with(argv[i], ".cu");
+    }
+    return kernels;
+}
+
+int program_try(int argc, char **argv) {
+    const ModuleSettings *settings = modules_settings();
+    const char **words = calloc((size_t)argc + 3, sizeof *words);
+    if (!words) return cli_fail(status_fail(STATUS_MEMORY, "no memory for a command line"));
+    if (!settings->emulated)
+        return cli_fail(status_fail(STATUS_UNSUPPORTED, "a program runs in the emulator, which this build has not"));
+    words[0] = settings->python;
+    words[1] = places_harness("cmake/program.py");
+    words[2] = settings->folder;
+    for (int i = 1; i < argc; i++) words[2 + i] = argv[i];
+    fflush(NULL);
+    execvp(words[0], (char *const *)(uintptr_t)words);
+    return cli_fail(status_fail(STATUS_UNSUPPORTED, "%s: cannot be started: %s", words[0], strerror(errno)));
+}

@@ -1,0 +1,92 @@
+"""`rungs try FILE.cu` without an op: programs of tests/programs, as they are, in the emulator."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ["RUNGS_SOURCE"]) / "tests/programs"
+RUNGS = os.environ["RUNGS"]
+
+
+def attempt(*words, cwd=SOURCE):
+    sandbox = [] if shutil.which("bwrap") else ["--no-sandbox"]
+    return subprocess.run(
+        [RUNGS, "try", *sandbox, *words], cwd=cwd, check=False, capture_output=True, text=True, timeout=600
+    )
+
+
+def row(done, name):
+    """Launches, blocks and what was found of a kernel."""
+    line = next(line for line in done.stderr.splitlines() if line.startswith(name + "  "))
+    launches, blocks, found = line[len(name) :].split(maxsplit=2)
+    return int(launches), int(blocks), found
+
+
+def test_launches_streams_and_the_programs_own_exit_code():
+    done = attempt("launches.cu", "-arch=sm_80", "-O3", "--", "7")
+    assert done.returncode == 7, done.stderr
+    assert done.stdout == "sum 10300 of 10300, calls 1, timed\n"
+    assert row(done, "scale") == (1, 4, "-")
+    assert row(done, "increase") == (1, 4, "-")
+    assert row(done, "sums::add<int, 64>") == (1, 2, "-")
+    assert row(done, "by_pointer") == (1, 4, "-")
+    assert attempt("launches.cu", "--emulator", "race").returncode == 0
+
+
+def test_groups_half_precision_and_managed_memory():
+    done = attempt("groups.cu")
+    assert (done.returncode, done.stdout) == (0, "0 wrong, warps of 32, resident\n"), done.stderr
+
+
+def test_an_access_out_of_bounds_is_found():
+    done = attempt("out_of_bounds.cu")
+    assert done.returncode == 1
+    assert "unreachable" not in done.stdout
+    assert "out of bounds: write of 4 bytes" in done.stderr
+    assert "out_of_bounds.cu:4" in done.stderr
+    assert row(done, "fill") == (1, 1, "out of bounds")
+
+
+def test_a_race_is_found():
+    done = attempt("race.cu")
+    assert done.returncode == 1
+    assert "dynamic shared memory" in done.stderr
+    assert "race.cu:6" in done.stderr
+    assert row(done, "reverse") == (1, 1, "data race")
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("library.cu", "library.cu:5: cublasCreate_v2 is not emulated"),
+        ("ptx.cu", "ptx.cu:3: inline PTX is not emulated: mov.u32"),
+        ("texture.cu", "texture.cu:1: cudaTextureObject_t: textures and surfaces are not emulated"),
+    ],
+)
+def test_what_is_missing_is_named_with_its_line(file, said):
+    done = attempt(file)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "docs/EMULATOR.md" in done.stderr
+    assert "undefined reference" not in done.stderr
+
+
+def test_files_of_one_program_and_flags(tmp_path):
+    (tmp_path / "kernel.cu").write_text("__global__ void put(int *x) { __shared__ int y; y = VALUE; *x = y; }\n")
+    (tmp_path / "main.cpp").write_text(
+        "#include <cuda_runtime.h>\n__global__ void put(int *);\n"
+        "int main() { int *x; cudaMallocManaged(&x, 4); put<<<1, 1>>>(x); cudaDeviceSynchronize(); return *x; }\n"
+    )
+    done = attempt("kernel.cu", "main.cpp", "-D", "VALUE=9", "-lcudart", cwd=tmp_path)
+    assert done.returncode == 9, done.stderr
+
+
+def test_a_launch_that_hardware_would_refuse(tmp_path):
+    (tmp_path / "k.cu").write_text("__global__ void k() {}\nint main() {\n  k<<<1, 2000>>>();\n  return 5;\n}\n")
+    done = attempt("k.cu", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "k.cu:3: kernel k: launch: block (2000,1,1)" in done.stderr
+    assert row(done, "k") == (1, 1, "launch refused")
