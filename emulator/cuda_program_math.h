@@ -270,7 +270,7 @@ static inline unsigned __ballot(int predicate, EmulatorSite site = emulator_here
     EMULATOR_HALF_SHUFFLE(H, __shfl_down_sync, unsigned)                                                                           \
     EMULATOR_HALF_SHUFFLE(H, __shfl_xor_sync, int)                                                                                 \
     EMULATOR_INDIVISIBLE H atomicAdd(H *address, H value, EmulatorSite site = emulator_here()) {                                   \
-        emulator_atomic(address, sizeof(H), ACCESS_UPDATE, site);                                                                  \
+        emulator_atomic(address, sizeof(H), ACCESS_UPDATE, SCOPE_DEVICE, site);                                                    \
         const H old = *address;                                                                                                    \
         *address = old + value;                                                                                                    \
         return old;                                                                                                                \
@@ -325,18 +325,18 @@ enum {
 };
 template <typename T>
 EMULATOR_INDIVISIBLE T __nv_atomic_load_n(const T *address, int, int = 0, EmulatorSite site = emulator_here()) {
-    emulator_atomic(address, sizeof(T), ACCESS_LOAD, site);
+    emulator_atomic(address, sizeof(T), ACCESS_LOAD, SCOPE_DEVICE, site);
     return *address;
 }
 template <typename T, typename V>
 EMULATOR_INDIVISIBLE void __nv_atomic_store_n(T *address, V value, int, int = 0, EmulatorSite site = emulator_here()) {
-    emulator_atomic(address, sizeof(T), ACCESS_STORE, site);
+    emulator_atomic(address, sizeof(T), ACCESS_STORE, SCOPE_DEVICE, site);
     *address = static_cast<T>(value);
 }
 #define EMULATOR_NV_ATOMIC(name, result)                                                                                           \
     template <typename T, typename V>                                                                                              \
     EMULATOR_INDIVISIBLE T __nv_atomic_##name(T *address, V given, int, int = 0, EmulatorSite site = emulator_here()) {            \
-        emulator_atomic(address, sizeof(T), ACCESS_UPDATE, site);                                                                  \
+        emulator_atomic(address, sizeof(T), ACCESS_UPDATE, SCOPE_DEVICE, site);                                                    \
         const T old = *address, value = static_cast<T>(given);                                                                     \
         *address = static_cast<T>(result);                                                                                         \
         return old;                                                                                                                \
@@ -353,7 +353,7 @@ EMULATOR_NV_ATOMIC(fetch_xor, old ^ value)
 template <typename T>
 EMULATOR_INDIVISIBLE bool __nv_atomic_compare_exchange_n(T *address, T *expected, T value, bool, int, int, int = 0,
                                                          EmulatorSite site = emulator_here()) {
-    emulator_atomic(address, sizeof(T), ACCESS_UPDATE, site);
+    emulator_atomic(address, sizeof(T), ACCESS_UPDATE, SCOPE_DEVICE, site);
     const T old = *address;
     if (old == *expected) return *address = value, true;
     *expected = old;
