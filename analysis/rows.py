@@ -7,6 +7,7 @@ import re
 from analysis import joined
 from analysis.foreign import every, markdown
 
+ONE_INPUT = "timed on one input"
 UNKNOWN_MACHINE = "unknown machine"
 LOCKED_APART = 0.1  # logarithm: clocks that differ by more, and by far more than they vary, were set differently
 
@@ -47,6 +48,11 @@ class Results:
     def is_defined(self, row):
         """False: under its own, looser bound the row does not tell a wrong definition, and no other case of the variant does."""
         return not is_declared(row) or set(untold(row)) <= self.told[self.campaign(row), definition_of(row)]
+
+    def why_not_ranked(self, row):
+        """Why a row that passed stands in no ranking; "": it may."""
+        marks = [ONE_INPUT] * is_on_one_input(row) + ["definition not verified"] * (not self.is_defined(row))
+        return ", ".join(marks)
 
     def in_markdown(self):
         """The same results with each of their texts as it may stand in a page."""
@@ -211,6 +217,11 @@ def definition_of(row):
 def untold(row):
     """Wrong definitions that the row's tolerances would let pass. Older rows do not have this."""
     return row.get("does_not_tell") or []
+
+
+def is_on_one_input(row):
+    """The data of its samples left nearly all outputs as they are. Older rows do not have this."""
+    return bool(row.get("timed_on_one_input"))
 
 
 def verdict_words(row):

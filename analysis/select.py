@@ -72,13 +72,14 @@ def pooled(row, processes, environments):
     if row["verdict"] != "pass" or len(mine) < 2:
         return row
     timing = dict(row.get("timing") or {})
+    marks = {"timed_on_one_input": True} if any(map(r.is_on_one_input, mine)) else {}
     for mode in timing:
         timed = ((other.get("run"), r.timing(other, mode)) for other in mine)
         # A file that is given twice is one process.
         times = {(run, t["median"], tuple(t.get("samples") or [])): t for run, t in timed if t}
         if len(times) > 1:
             timing[mode] = pooled_times(timing[mode], list(times.values()))
-    return {**row, "timing": timing}
+    return {**row, "timing": timing, **marks}
 
 
 def pooled_times(latest, times):

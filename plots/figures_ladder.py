@@ -59,7 +59,7 @@ def best_case(results, op):
     machine, best = select.main_machine(results), None
     series = published_speedups([c for c in results.claims if r.op_of(c) == op])
     for rows in reversed(list(results.campaigns.values())):
-        timed = [row for row in rows if row["op"] == op and r.median(row) and not r.is_emulated(row)]
+        timed = [row for row in rows if row["op"] == op and r.median(row) and not results.why_not_ranked(row)]
         for case, group in select.by_case([row for row in timed if results.machine(row) == machine]).items():
             specs = {row["spec"] for row in group}
             mine = [(base, found) for (where, base), found in series.items() if where == case and base in specs]

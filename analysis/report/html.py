@@ -152,7 +152,7 @@ def row_of(results, row, case, most):
         "m": results.machine(row),
         "r": row.get("run"),
         "x": row["verdict"],
-        "w": row.get("reason") or row.get("why_not_timed"),
+        "w": row.get("reason") or row.get("why_not_timed") or results.why_not_ranked(row) or None,
         "e": rounded(ratio, 3) if ratio is not None else None,
         "u": r.unjudged(row),
         "t": timing_of(results, row, most),

@@ -66,8 +66,8 @@ def case_table(results, rows):
     for row in sorted(ran, key=lambda row: (VERDICT_ORDER[row["verdict"]], r.median(row) or math.inf, row["spec"])):
         size, cold = r.work_bytes(row), r.median(row)
         verdict = r.verdict_words(row)
-        if row["verdict"] == "pass" and not results.is_defined(row):
-            verdict += ", definition not verified"
+        if row["verdict"] == "pass" and results.why_not_ranked(row):
+            verdict += f", {results.why_not_ranked(row)}"
         if row["verdict"] == "pass" and not cold:
             verdict += f", not timed: {row.get('why_not_timed') or 'reason unknown'}"
         lines.append(
@@ -98,13 +98,17 @@ def sweep_label(row):
     return r.name_of(row["spec"]) + (f" (`{row['bound']['name']}`)" if r.is_declared(row) else "")
 
 
+def time_of(row, mode="cold"):
+    return seconds(r.median(row, mode)) + " (one input)" * r.is_on_one_input(row)
+
+
 def sweep_cell(row, mode):
     if row is None:
         return "-"
     if not r.median(row, mode):
         return "**fail**" if row["verdict"] == "fail" else "-" if row["verdict"] == "pass" else row["verdict"]
     share = r.share_of_limit(row, mode)
-    return seconds(r.median(row, mode)) + (f", {percent(share, 2)}" if share else "")
+    return time_of(row, mode) + (f", {percent(share, 2)}" if share else "")
 
 
 def sweep_table(rows, swept, mode="cold"):
@@ -173,7 +177,7 @@ def input_table(rows):
     families = sorted({row["input"] for row in rows})
     cells = collections.defaultdict(dict)
     for row in rows:
-        text = {"fail": "**fail**", "pass": seconds(r.median(row))}.get(row["verdict"], row["verdict"])
+        text = {"fail": "**fail**", "pass": time_of(row)}.get(row["verdict"], row["verdict"])
         cells[sweep_label(row)][row["input"]] = text
     lines = [[label, *(cells[label].get(f, "-") for f in families)] for label in sorted(cells)]
     return table_of_variants([f">{f}" for f in families], lines)
@@ -232,7 +236,8 @@ def ladder(results, pictures, why_none, links):
         "- clocks: *cold*, *hot* and *graph* of CUDA variants, PyTorch, CuPy and Numba on CUDA are GPU time, host launch latency excluded; those of CPU variants, CPU libraries and JAX are host time (JAX: host launch latency included); *complete*, in the figure of published speed-ups, is host time for all\n"
         "- *over X*: how many times faster than X in the same case and campaign (one build on one card); empty where X was not timed there\n"
         "- *error / bound*: the largest error as a multiple of the tolerance; at most 1 passes. Where a variant has its own, looser tolerance, that tolerance is named "
-        "(`textbook`, `prefix`, ...); the page of the op in `docs/ops/` has its formula"
+        "(`textbook`, `prefix`, ...); the page of the op in `docs/ops/` has its formula\n"
+        "- *timed on one input*, *(one input)*: the data of its samples leaves the outputs as they are, so that a stored result would be right; in no ranking and no claim"
     )
     if any(counts.HEADING in part for part in parts):
         how += "\n" + counts.HOW

@@ -44,7 +44,7 @@ def matches(row, words):
 
 def case_of(results, words, variants=()):
     """Of the timed cases that fit, the one with most rows in which all these variants were timed."""
-    fits = (row for row in results.rows if r.median(row) and matches(row, words))
+    fits = (row for row in results.rows if r.median(row) and matches(row, words) and rivals.stands(results, row))
     found = r.grouped(fits, lambda row: row["case"])
     fitting = [case for case, rows in found.items() if all(row_of(rows, name) for name in variants)]
     case = max(fitting, key=lambda case: (len(found[case]), case), default=None)

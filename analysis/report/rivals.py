@@ -51,7 +51,7 @@ def fastest(rows):
 
 
 def stands(results, row):
-    return not r.is_emulated(row) and results.is_defined(row)
+    return not r.is_emulated(row) and not results.why_not_ranked(row)
 
 
 def standing_of(rows, published):

@@ -234,6 +234,7 @@ Status evaluate(Session *s, VariantWorker *worker) {
     if (goes_on(s, status)) status = verify(s, DATA_FIRST); /* no pass, no time */
     if (goes_on(s, status)) status = take_times(s);
     if (goes_on(s, status)) status = verify_again(s); /* on data that the variant has not seen */
+    if (goes_on(s, status)) tell_changes(s);
     if (goes_on(s, status)) status = tell_definitions(s);
     const bool good = goes_on(s, status), skipped = s->decided && s->row->verdict == VERDICT_SKIP;
     if (s->opened && status == STATUS_OK && (good || skipped)) end_case(s);

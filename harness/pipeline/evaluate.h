@@ -42,6 +42,9 @@ void decide_by_status(Session *s, Status status);
  * written; NULL for timed samples. What passes must also be judgeable on the first inputs, or it verifies nothing: a row needs one
  * output that is both. */
 Status compare_outputs(Session *s, DataSet set, const char *when, bool *undecided);
+/* Into the row's modes which share of the outputs the data of their samples changed: the least of those that were compared, against
+ * every other set that has a reference. No reference is made for it. */
+void tell_changes(Session *s);
 /* Into the row which wrong definitions the outputs that the variant gives would tell, and which they would let pass. */
 Status tell_definitions(Session *s);
 

@@ -378,6 +378,10 @@ Status instance_exact(Instance *instance, DataSet set, int bound, const Array **
     return status;
 }
 
+bool instance_has_reference(const Instance *instance, int set, int bound) {
+    return instance->reference[set][bound][0].value || instance->exact[set][bound][0].data;
+}
+
 /* A few elements suffice: they count as never written. */
 void instance_poison(Instance *instance) {
     enum { POISONED_BYTES = 4096 };

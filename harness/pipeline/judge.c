@@ -4,9 +4,11 @@
 #include "base/poison.h"
 #include "measure/measure.h"
 #include "protocol.h"
+#include "verify/changes.h"
 #include "verify/exact.h"
 #include "verify/norms.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,6 +98,32 @@ Status compare_outputs(Session *s, DataSet set, const char *when, bool *undecide
     snprintf(text, sizeof text, "%s%s", when, reason);
     decide(s, pass ? VERDICT_SKIP : VERDICT_FAIL, text);
     return STATUS_OK;
+}
+
+/* The share of the outputs in which a result of the set `kept` is wrong; 0 where none can change. */
+static double share_changed(const Session *s, int kept, int set) {
+    const Instance *instance = s->instance;
+    Changes all = {0};
+    for (int i = 0; i < instance->op->out_count; i++) {
+        if (!registry_gives(s->choice->entry, instance->out[i].name)) continue;
+        if (instance->op->exact)
+            changes_exact(&instance->exact[kept][s->bound][i], &instance->exact[set][s->bound][i], &all);
+        else
+            changes_bounded(&instance->reference[kept][s->bound][i], &instance->reference[set][s->bound][i],
+                            array_count(&instance->out[i]), &all);
+    }
+    return all.of > 0 ? (double)all.wrong / (double)all.of : 0;
+}
+
+void tell_changes(Session *s) {
+    for (int m = 0; m < MODE_COUNT && s->row->timed; m++) {
+        ModeTiming *timing = &s->row->timing[m];
+        timing->changed = 1;
+        for (size_t i = 0; i < timing->checked_count; i++)
+            for (int kept = DATA_FIRST; kept < DATA_COUNT; kept++)
+                if (kept != timing->checked[i].set && instance_has_reference(s->instance, kept, s->bound))
+                    timing->changed = fmin(timing->changed, share_changed(s, kept, timing->checked[i].set));
+    }
 }
 
 static Status tell_on(const Session *s, DataSet set) {

@@ -75,6 +75,8 @@ VaryHow instance_vary(const Instance *instance, int input);
 Status instance_reference(Instance *instance, DataSet set, int bound, const Reference **out);
 /* What the tolerances of an output tell on a set, FIRST or SECOND; found once. */
 Status instance_definitions(Instance *instance, DataSet set, int bound, int output, Definitions *out);
+/* Has the set a reference under the bound? */
+bool instance_has_reference(const Instance *instance, int set, int bound);
 /* As instance_reference() for an op with exact(): the outputs as they must be, in their true sizes; never on disk. */
 Status instance_exact(Instance *instance, DataSet set, int bound, const Array **out);
 /* Marks the outputs in the shared memory as never written: they are shared by all variants of the case, and what one does not write

@@ -53,6 +53,10 @@ static bool is_emulated(const json_t *row) {
     return strcmp(text_of(row, "backend"), "emulator") == 0;
 }
 
+static bool is_declared(const json_t *row) {
+    return json_is_true(json_object_get(json_object_get(row, "bound"), "declared"));
+}
+
 static bool has_passed(const json_t *row) {
     return strcmp(text_of(row, "verdict"), "pass") == 0;
 }
@@ -122,6 +126,70 @@ static const json_t *find_row(const Side *side, const json_t *rows, const Bench 
     return best;
 }
 
+/* ---- Rows that bear no claim. */
+
+/* Do both verify one definition? Those of a variant and its tunables under one bound, with the same words among the parameters. */
+static bool is_of_definition(const json_t *row, const json_t *other) {
+    const char *name;
+    json_t *value;
+    if (!has_passed(other) || strcmp(text_of(other, "spec"), text_of(row, "spec")) != 0 ||
+        strcmp(text_of(other, "dtype"), text_of(row, "dtype")) != 0 || is_declared(other) != is_declared(row))
+        return false;
+    json_object_foreach(json_object_get(row, "params"), name, value) {
+        if (json_is_string(value) && !json_equal(value, json_object_get(json_object_get(other, "params"), name))) return false;
+    }
+    return true;
+}
+
+static bool has_text(const json_t *list, const char *text) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *its = json_string_value(json_array_get(list, i));
+        if (its && strcmp(its, text) == 0) return true;
+    }
+    return false;
+}
+
+/* A wrong definition that the row's own, looser bound would let pass, and that of every other case of the variant on the bench,
+ * too; NULL: there is none. */
+static const char *untold(const json_t *rows, const json_t *row) {
+    const json_t *names = json_object_get(row, "does_not_tell");
+    const Bench bench = bench_of(rows, row);
+    for (size_t i = 0; is_declared(row) && i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        bool told = !name;
+        for (size_t k = 0; k < json_array_size(rows) && !told; k++) {
+            const json_t *other = json_array_get(rows, k);
+            told = is_of_definition(row, other) && is_of(rows, other, &bench) && has_text(json_object_get(other, "tells"), name);
+        }
+        if (!told) return name;
+    }
+    return NULL;
+}
+
+/* In any of its processes on the bench. */
+static bool was_on_one_input(const Side *side, const json_t *rows, const json_t *row) {
+    const Bench bench = bench_of(rows, row);
+    for (size_t i = 0; side->mode && i < json_array_size(rows); i++) {
+        const json_t *other = json_array_get(rows, i);
+        if (json_is_true(json_object_get(other, "timed_on_one_input")) && grade_of(side, other) == GRADE_FULL &&
+            is_of(rows, other, &bench))
+            return true;
+    }
+    return false;
+}
+
+/* Why a row that passed bears no claim; false: it may. */
+static bool is_not_judged(const Side *side, const json_t *rows, const json_t *row, char *why) {
+    const char *name = untold(rows, row);
+    if (name)
+        snprintf(why, CLAIM_WHY_MAX, "not judged: definition of %s not verified (its bound does not tell %s)", side->spec, name);
+    else if (was_on_one_input(side, rows, row))
+        snprintf(why, CLAIM_WHY_MAX, "not judged: %s was timed on one input", side->spec);
+    else
+        return false;
+    return true;
+}
+
 /* A row that passed and was not emulated: CLAIM_HOLDS; else the outcome and why. */
 static int require_row(const Side *side, const json_t *rows, const Bench *bench, const json_t **out, char *why) {
     Grade grade;
@@ -135,7 +203,7 @@ static int require_row(const Side *side, const json_t *rows, const Bench *bench,
         snprintf(why, CLAIM_WHY_MAX, "%s was emulated, not timed", side->spec);
     else if (!has_passed(row))
         snprintf(why, CLAIM_WHY_MAX, "%s: %s%s%s", side->spec, *verdict ? verdict : "no verdict", *reason ? ": " : "", reason);
-    else
+    else if (!is_not_judged(side, rows, row, why))
         return CLAIM_HOLDS;
     if (!row || grade == GRADE_NOT_RUN) return CLAIM_NOT_RUN;
     return side->blamed && !is_emulated(row) && strcmp(verdict, "fail") == 0 ? CLAIM_FAILS : CLAIM_NOT_TESTABLE;
@@ -180,7 +248,7 @@ static int find_time(const Side *side, const json_t *rows, const Bench *bench, M
 static int find_error(const Side *side, const char *output, const json_t *rows, Measured *out, char *why) {
     const json_t *row;
     const int outcome = require_row(side, rows, NULL, &row, why);
-    if (outcome != CLAIM_HOLDS && (!row || is_emulated(row) || outcome == CLAIM_NOT_RUN)) return outcome;
+    if (outcome != CLAIM_HOLDS && (!row || is_emulated(row) || has_passed(row) || outcome == CLAIM_NOT_RUN)) return outcome;
     const json_t *errors = json_object_get(json_object_get(row, "errors"), output);
     *out = (Measured){number_or_nan(errors, "max_absolute"), NAN, NAN, true, text_of(row, "run"), 1};
     if (isfinite(out->value)) return CLAIM_HOLDS;

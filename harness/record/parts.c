@@ -307,7 +307,10 @@ json_t *timing_json(const ModeTiming *timing) {
     for (size_t i = 0; i < timing->checked_count; i++)
         json_array_append_new(
             checked, json_pack("{s:I, s:i}", KEY_SAMPLE, (json_int_t)timing->checked[i].sample, KEY_SET, timing->checked[i].set));
-    if (checked) json_object_set_new(json, "checked", checked);
+    if (checked) {
+        json_object_set_new(json, "checked", checked);
+        json_object_set_new(json, "changed", json_real(timing->changed));
+    }
     json_object_set_new(json, "count", json_integer((json_int_t)timing->count));
     fields_write(STATS, &timing->stats, json);
     fields_write(RATES, timing, json);

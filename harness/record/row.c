@@ -15,6 +15,13 @@ const char *verdict_name(Verdict verdict) {
     return VERDICTS[verdict];
 }
 
+bool row_on_one_input(const Row *row) {
+    static const double LEAST_CHANGED = 0.1;
+    for (int m = 0; m < MODE_COUNT && row->timed; m++)
+        if (row->timing[m].checked_count > 0 && row->timing[m].changed < LEAST_CHANGED) return true;
+    return false;
+}
+
 void row_free(Row *row) {
     memory_free(row->reason);
     memory_free(row->counts_reason);
@@ -100,10 +107,11 @@ json_t *row_json(const Row *row) {
     json_t *json = head(row);
     if (!json) return NULL;
     json_t *tail = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:s?, s:o, s:o, s:o, s:o, s:s?, s:s?, s:o, s:o, s:o, s:{s:s?, s:s?, s:s?}, s:s, s:s?, s:f}",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:o, s:o, s:o, s:o, s:s?, s:s?, s:o, s:o, s:o, s:{s:s?, s:s?, s:s?}, s:s, s:s?, s:f}",
         "errors", all_errors(row), "tells", definitions_json(row, row->told), "does_not_tell", definitions_json(row, row->untold),
-        "reverified", row->reverified ? json_true() : json_null(), "timing", all_timing(row), "why_not_timed", row->why_not_timed,
-        "prepare_seconds", json_number_or_null(row->prepare_seconds), "bound", bound_json(row), "counts",
+        "reverified", row->reverified ? json_true() : json_null(), "timing", all_timing(row), "timed_on_one_input",
+        row->timed ? json_boolean(row_on_one_input(row)) : json_null(), "why_not_timed", row->why_not_timed, "prepare_seconds",
+        json_number_or_null(row->prepare_seconds), "bound", bound_json(row), "counts",
         row->counts.any ? counts_json(&row->counts, NULL) : json_null(), "launch", launch_json(&row->launch), "limit_reason",
         row->limit_reason, "worker", WORKERS[row->worker], "confined",
         row->worker == WORKER_NONE ? json_null() : json_boolean(row->confined), "sandboxed",

@@ -76,6 +76,8 @@ typedef struct ModeTiming {
     Conditions conditions;
     CheckedSample checked[CHECKED_MAX];
     size_t checked_count;
+    double
+        changed; /* share of the outputs that are others on the data of its samples (verify/changes.h), where some were checked */
     Stats stats;
     double bytes_per_second, elements_per_second; /* NaN: none */
     struct {
@@ -173,6 +175,8 @@ typedef struct Row {
 } Row;
 
 const char *verdict_name(Verdict verdict);
+/* Samples of a mode had data of their own that leave nearly all outputs as they are: a result that was kept would be right. */
+bool row_on_one_input(const Row *row);
 void row_free(Row *row);
 /* Texts lose folders, which name people, and UUIDs (record/rowfile.c). NULL: none. */
 void row_set_text(char **slot, const char *text);
