@@ -224,6 +224,12 @@ def is_on_one_input(row):
     return bool(row.get("timed_on_one_input"))
 
 
+def again(row):
+    """The command that repeats the row, with the data that it failed on."""
+    draw = f" --draw {row['draw']}" if row.get("draw") else ""
+    return f"rungs run '{row['case']}' --variants '{row['spec'] if draw else row['variant']}'{draw}"
+
+
 def verdict_words(row):
     """The verdict, which outputs it leaves out, and which wrong definitions it does not tell from the right one."""
     left_out = unjudged(row) if row["verdict"] == "pass" else []

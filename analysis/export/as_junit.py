@@ -16,7 +16,7 @@ def write(source):
 def case_of(row):
     outcome = OUTCOMES.get(row["verdict"], "error")
     reason = row.get("reason") or (row["verdict"] if outcome != "passed" else "")
-    again = f"again: rungs run '{row['case']}' --variants '{row['variant']}'"
+    again = f"again: {r.again(row)}"
     return junit.Case(
         classname=f"{row['variant'].replace('/', '.')}" + ".emulated" * r.is_emulated(row),
         name=name_of(row),

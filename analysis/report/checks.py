@@ -96,7 +96,7 @@ def failed(results):
         for words in sorted({word_params(row) for row in rows}):
             worst = max((row for row in rows if word_params(row) == words), key=lambda row: r.worst_ratio(row) or 0)
             reasons.append(
-                f"- {', '.join(w for w in (spec, words) if w)} on {worst['input']}, {verdict}: {worst.get('reason') or 'no reason recorded'}<br>`{worst['case']}`"
+                f"- {', '.join(w for w in (spec, words) if w)} on {worst['input']}, {verdict}: {worst.get('reason') or 'no reason recorded'}<br>`{r.again(worst) if worst.get('draw') else worst['case']}`"
             )
     parts = [
         "Variants that fail verification are not timed. *bound*: what their outputs were verified against.",

@@ -155,6 +155,7 @@ def row_of(results, row, case, most):
         "w": row.get("reason") or row.get("why_not_timed") or results.why_not_ranked(row) or None,
         "e": rounded(ratio, 3) if ratio is not None else None,
         "u": r.unjudged(row),
+        "g": row.get("draw"),
         "t": timing_of(results, row, most),
         "o": errors,
         "q": [(row.get("bound") or {}).get(key) for key in ("name", "formula", "declared")],

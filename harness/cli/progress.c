@@ -186,6 +186,9 @@ static void print_row(const Progress *progress, const RunEvent *event) {
     }
     fprintf(stderr, "%4zu/%zu %s%-5s%s %s\n", event->index, event->total, colour_of(progress, verdict), verdict_name(verdict),
             progress->colour ? "\033[0m" : "", line);
+    if (event->row->draw[0])
+        fprintf(stderr, "          again: rungs run '%s' --variants '%s' --draw %s\n", place, foreign_shown(event->row->spec),
+                event->row->draw);
 }
 
 static bool is_bad(const Row *row) {

@@ -27,7 +27,7 @@
 
 typedef struct RunArguments {
     RunOptions options;
-    const char *variants, *shard;
+    const char *variants, *shard, *draw;
     int shard_index, shard_count, emulator; /* emulator: 0 address, 1 race; -1: not given */
     bool quick, full, emulate, fresh, skip_unknown, dry, as_json, sandbox;
 } RunArguments;
@@ -82,6 +82,8 @@ static int check_together(RunArguments *a) {
     int used = 0;
     if (a->shard && (sscanf(a->shard, "%d/%d%n", &a->shard_index, &a->shard_count, &used) != 2 || a->shard[used] != '\0'))
         return cli_usage("run", "--shard '%s': I/N is expected", a->shard);
+    if (a->draw && !draw_parse(a->draw, &a->options.draw))
+        return cli_usage("run", "--draw '%s': the `draw` of a row that failed is expected", a->draw);
     if (a->options.resume && a->dry) return cli_usage("run", "--dry-run lists the whole plan: leave out --resume");
     if (a->options.resume && !a->options.out) return cli_usage("run", "--resume needs the --out FILE that the earlier run wrote");
     if (a->as_json && !a->dry) return cli_usage("run", "--json needs --dry-run; rows are JSON, in the file of --out");
@@ -133,6 +135,7 @@ int command_run(int argc, char **argv) {
         {"dry-run", NULL, CLI_FLAG, &a.dry, "list cases, variants, bytes and about how long they take; run nothing"},
         {"json", NULL, CLI_FLAG, &a.as_json, "with --dry-run: an array of objects"},
         {"sandbox", NULL, CLI_FLAG, &a.sandbox, "each worker in a sandbox (bubblewrap), as `rungs try` does"},
+        {"draw", "DRAW", CLI_TEXT, &a.draw, "repeat a failure in timing: the `draw` of its row"},
         {"shard", "I/N", CLI_TEXT, &a.shard, "part I of N of the rows (1 <= I <= N); `rungs merge` joins the parts"},
         {0},
     };

@@ -201,6 +201,13 @@ static void end_case(Session *s) {
     if (status != STATUS_OK && !skipped) decide_by_status(s, status_prefix(status, "at its end: "));
 }
 
+/* What was drawn for a row that failed after timing began goes into it, and then tells no later worker anything. */
+static void tell_draw(Session *s) {
+    if (s->draw.shared == 0 || s->row->verdict == VERDICT_SKIP) return;
+    draw_format(&s->draw, s->row->draw);
+    if (s->options->draw.shared == 0) instance_redraw(s->instance);
+}
+
 /* ---- The whole. */
 static bool goes_on(const Session *s, Status status) {
     return status == STATUS_OK && !s->decided;
@@ -226,7 +233,7 @@ static Status decide_by_harness(Status status, Row *row) {
 
 Status evaluate(Session *s, VariantWorker *worker) {
     s->worker = worker;
-    s->bound = 0, s->first_seconds = 0;
+    s->bound = 0, s->first_seconds = 0, s->draw = (Draw){0};
     s->refused = s->decided = s->opened = s->pending = false;
     Status status = refuse(s);
     if (goes_on(s, status)) status = make_instance(s);      /* memory that the worker maps, and the first inputs */
@@ -238,6 +245,7 @@ Status evaluate(Session *s, VariantWorker *worker) {
     if (goes_on(s, status)) status = tell_definitions(s);
     const bool good = goes_on(s, status), skipped = s->decided && s->row->verdict == VERDICT_SKIP;
     if (s->opened && status == STATUS_OK && (good || skipped)) end_case(s);
+    if (s->decided) tell_draw(s);
     worker->served += s->opened;
     worker->reusable = worker->reusable && s->opened && status == STATUS_OK && (good || skipped);
     if (status == STATUS_OK && !s->refused && !good) counts_take(s, &(Counter){0}); /* why it has no counts */

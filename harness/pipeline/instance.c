@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/poison.h"
 #include "device/child.h"
+#include "pipeline/draw.h"
 #include "plan/case.h"
 #include "plan/registry.h"
 #include "protocol.h"
@@ -13,16 +14,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 static const uint64_t SEED_STEP = UINT64_C(0x5851f42d); /* any odd step: seeds of sets only have to differ */
 static const size_t LARGE_BYTES = (size_t)1 << 30;      /* of inputs and outputs */
-
-uint64_t random_key(void) {
-    uint64_t key = 0;
-    while (getrandom(&key, sizeof key, 0) != sizeof key || key >> 1 == 0) continue;
-    return key >> 1; /* as JSON has it, with a sign */
-}
 
 /* ---- Handing over. */
 
@@ -149,8 +143,8 @@ DataSet instance_varied(Mode mode, int k) {
 }
 
 uint64_t instance_key(Instance *instance, DataSet set) {
-    if (instance->key[set] == 0) instance->key[set] = random_key();
-    return instance->key[set];
+    if (instance->draw == 0) instance->draw = draw_anew();
+    return draw_set(instance->draw, set);
 }
 
 VaryHow instance_vary(const Instance *instance, int input) {
@@ -209,6 +203,15 @@ static void forget_inputs(Instance *instance, DataSet set) {
         instance->in[set][i].data = NULL;
     }
     instance->loaded[set] = false;
+}
+
+void instance_redraw(Instance *instance) {
+    for (int set = DATA_VARIED; set < DATA_COUNT; set++) {
+        forget_inputs(instance, (DataSet)set);
+        for (int b = 0; b < INSTANCE_MAX_BOUNDS; b++)
+            forget_reference(instance->reference[set][b]), forget_exact(instance->exact[set][b]);
+    }
+    instance->draw = 0;
 }
 
 size_t instance_input_bytes(const Instance *instance, DataSet set) {

@@ -151,7 +151,7 @@ Status tell_definitions(Session *s) {
 
 /* Of one mode. */
 typedef struct ModeSamples {
-    size_t of, taken;               /* samples in all, 0: not known yet; those taken so far */
+    size_t of, taken, pilots;       /* samples in all, 0: not known yet; those taken so far */
     size_t wanted[VARIED_PER_MODE]; /* samples that are to be compared, each on a varied set of its own */
     int wanted_count;
     CheckedSample shown[CHECKED_MAX];
@@ -162,9 +162,9 @@ typedef struct ModeSamples {
 typedef struct Timing {
     Session *session;
     ModeSamples series[MODE_COUNT];
-    size_t least;    /* samples */
-    Helpers helpers; /* of the worker, when timing began */
-    double begin;    /* of timing */
+    size_t least, most; /* samples */
+    Helpers helpers;    /* of the worker, when timing began */
+    double begin;       /* of timing */
     /* The call that the last key was for. */
     Mode mode;
     int set; /* -1: nobody knows its reference */
@@ -188,14 +188,19 @@ static int find_wanted(const ModeSamples *series, size_t sample) {
     return -1;
 }
 
-/* Draws the samples to be compared among [first, of), once their number is known. */
+/* Draws the samples to be compared among [first, of), once their number is known: those that come first in an order of all. */
 static Status draw_wanted(const Timing *self, Mode mode, size_t first, size_t of, ModeSamples *series) {
-    if (of <= first) return status_fail(STATUS_INTERNAL, "the worker announced no sample of %s", mode_name(mode));
+    if (of <= first || of > self->most)
+        return status_fail(STATUS_INTERNAL, "the worker announced no sample of %s", mode_name(mode));
     series->of = of;
     const size_t most = (size_t)wanted_most(self->session, mode), count = of - first < most ? of - first : most;
     while ((size_t)series->wanted_count < count) {
-        const size_t sample = first + (size_t)(random_key() % (of - first));
-        if (find_wanted(series, sample) < 0) series->wanted[series->wanted_count++] = sample;
+        uint64_t least = UINT64_MAX;
+        for (size_t sample = first; sample < of; sample++) {
+            const uint64_t place = draw_of(&self->session->draw, mode, DRAW_ORDER, sample);
+            if (place < least && find_wanted(series, sample) < 0) least = place, series->wanted[series->wanted_count] = sample;
+        }
+        series->wanted_count++;
     }
     return STATUS_OK;
 }
@@ -219,7 +224,9 @@ static Status give_key(Timing *self, const SampleReply *next, json_t **command) 
     }
     self->mode = next->mode, self->show = false;
     self->set = k < 0 ? -1 : (int)instance_varied(next->mode, k);
-    const uint64_t key = k < 0 ? random_key() : instance_key(s->instance, (DataSet)self->set);
+    const uint64_t key = k >= 0         ? instance_key(s->instance, (DataSet)self->set)
+                         : next->of > 0 ? draw_of(&s->draw, next->mode, DRAW_SAMPLE, next->sample)
+                                        : draw_of(&s->draw, next->mode, DRAW_PILOT, series->pilots++);
     *command = json_pack("{s:s, s:I}", KEY_DO, DO_CONTINUE, KEY_KEY, (json_int_t)key);
     return STATUS_OK;
 }
@@ -296,7 +303,7 @@ static json_t *make_command(const Timing *self) {
     for (int i = 0; i < s->instance->op->in_count; i++)
         json_array_append_new(vary, json_integer((json_int_t)instance_vary(s->instance, i)));
     return json_pack("{s:s, s:o, s:I, s:I, s:f, s:o}", KEY_DO, DO_TIME, KEY_MODES, modes, KEY_MIN_SAMPLES, (json_int_t)self->least,
-                     KEY_MAX_SAMPLES, (json_int_t)o->max_samples, KEY_SECONDS, o->seconds_per_mode, KEY_VARY, vary);
+                     KEY_MAX_SAMPLES, (json_int_t)self->most, KEY_SECONDS, o->seconds_per_mode, KEY_VARY, vary);
 }
 
 /* Every sample came by here, and all that were to be compared have been. */
@@ -337,13 +344,24 @@ static Status converse(Timing *self, double timeout, bool *taken) {
     return status;
 }
 
+/* Keys of varied sets are the case's: variants share references. */
+static void begin_draw(Session *s) {
+    const Draw *given = &s->options->draw;
+    if (s->instance->draw == 0) s->instance->draw = given->shared ? given->shared : draw_anew();
+    s->draw = (Draw){s->instance->draw, given->shared ? given->own : draw_anew(), 0};
+}
+
 Status timed_take(Session *s, double timeout_seconds, bool *taken) {
     const RunOptions *o = s->options;
     const MeasureLimits limits = {.min_samples = o->min_samples, .seconds = o->seconds_per_mode};
-    Timing timing = {.session = s, .least = sampling_least(&limits, s->first_seconds)};
+    const size_t least = o->draw.samples ? o->draw.samples : sampling_least(&limits, s->first_seconds),
+                 most = o->draw.samples ? o->draw.samples : o->max_samples;
+    Timing timing = {.session = s, .least = least, .most = most > least ? most : least};
+    begin_draw(s);
     *taken = false;
     Status status = prepare_references(s);
     if (status == STATUS_OK) status = converse(&timing, timeout_seconds, taken);
+    s->draw.samples = timing.series[timing.mode].of;
     if (*taken) status = add_checked(&timing, s->row->timing);
     if (status != STATUS_OK) {
         timing_free(s->row->timing);

@@ -3,6 +3,7 @@
 #ifndef RUNGS_PIPELINE_RUN_H
 #define RUNGS_PIPELINE_RUN_H
 
+#include "pipeline/draw.h"
 #include "plan/scenario.h"
 #include "record/row.h"
 
@@ -30,6 +31,7 @@ typedef struct RunOptions {
     double memory_limit_bytes; /* a worker's host memory; 0: what the machine has */
     size_t min_samples, max_samples;
     double seconds_per_mode;
+    Draw draw; /* of every row; zero: each has its own */
     /* Called before what takes a while (a row without a verdict yet, ceilings), after each row and claim, and for what a person
      * should know besides; may be NULL. */
     void (*begin)(void *context, const RunEvent *event);

@@ -31,10 +31,10 @@ typedef struct Instance {
         out[OP_MAX_ARRAYS];     /* data points into the shared memory below; outputs at their largest */
     Array given[OP_MAX_ARRAYS]; /* the outputs with the sizes that the last run gave them: out, unless they are sized by data */
     Shared shared_in[DATA_COUNT][OP_MAX_ARRAYS], shared_out[OP_MAX_ARRAYS];
-    bool loaded[DATA_COUNT];  /* the set's inputs are generated */
-    uint64_t key[DATA_COUNT]; /* of a varied set */
-    int poison;               /* index into POISONS: what the outputs held before the last run */
-    bool own_data;            /* inputs came from the user: there is only the first set */
+    bool loaded[DATA_COUNT]; /* the set's inputs are generated */
+    uint64_t draw;           /* what the keys of varied sets follow from (pipeline/draw.h); 0: not drawn yet */
+    int poison;              /* index into POISONS: what the outputs held before the last run */
+    bool own_data;           /* inputs came from the user: there is only the first set */
     Reference reference[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];
     Array exact[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];                  /* the same for ops with exact() */
     double least_read[INSTANCE_MAX_BOUNDS];                                       /* 0: not asked for yet */
@@ -61,10 +61,10 @@ Status instance_load(Instance *instance, DataSet set);
 int instance_sets(const Instance *instance);
 /* A varied set of timed calls in this mode, k < VARIED_PER_MODE. */
 DataSet instance_varied(Mode mode, int k);
-/* A number from 1 to 2^63 - 1 that no worker knows. */
-uint64_t random_key(void);
-/* The key of a varied set, which is drawn at its first use. */
+/* The key of a varied set. */
 uint64_t instance_key(Instance *instance, DataSet set);
+/* Forgets the varied sets: their keys are told. The next variant has others. */
+void instance_redraw(Instance *instance);
 /* More than 1 GiB of inputs and outputs: one sample of a mode is compared, and inputs of varied sets do not stay. */
 bool instance_is_large(const Instance *instance);
 /* The input's elements in a timed call (base/vary.h). */
@@ -135,6 +135,7 @@ typedef struct Session {
     VariantWorker *worker;
     int bound;            /* index into the op's bounds */
     double first_seconds; /* the first call, by the worker's clock */
+    Draw draw;            /* of its samples; zero: timing has not begun */
     bool refused;         /* skipped by what is known of the variant and the machine alone */
     bool decided;         /* the verdict is in the row */
     bool opened;          /* the case was opened in a worker */

@@ -163,6 +163,7 @@ typedef struct Row {
     bool timed; /* `timing` is known */
     ModeTiming timing[MODE_COUNT];
     const char *why_not_timed;
+    char draw[64];          /* what `run --draw` repeats the failure with (pipeline/draw.h); "": none */
     double prepare_seconds; /* NaN: nothing was prepared */
     Launch launch;
     Counts counts;

@@ -131,7 +131,7 @@ function showRow(row) {
     ["error bound", row.q[0] ? `${row.q[0]}${row.q[2] ? " (its own, looser tolerance)" : ""}: ${row.q[1] || "-"}` : "-"],
     ["largest error", row.e === null ? "-" : row.e < 0 ? "not comparable" : `${row.e} of the bound`], ["machine", `${row.m}${run.driver ? `, driver ${run.driver}` : ""}${run.cpu ? `; ${run.cpu}, ${run.threads} threads` : ""}`],
     ["commit", `${run.commit || "unknown"}${run.dirty ? " + changes" : ""}, ${run.date || ""}`], ["build", run.build || "unknown"], ["run by", run.argv || "unknown"],
-    ["again", `./rungs run '${some.text}' --variants '${some.op}/${row.s}'`]];
+    ["again", `./rungs run '${some.text}' --variants '${some.op}/${row.s}'${row.g ? ` --draw ${row.g}` : ""}`]];
   const list = element("dl", {}, ...facts.flatMap(([key, value]) => [element("dt", {}, key), element("dd", {}, String(value))]));
   const modes = Object.entries(row.t).map(([mode, t]) => {
     const chart = element("div", { class: "chart samples" });
