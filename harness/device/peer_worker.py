@@ -295,6 +295,17 @@ class Worker:
         return rooms
 
 
+def refuse_hooks():
+    """A hook that is called wherever Python code goes on would compute outside of every sample: there is none."""
+
+    def refuse(*_, **__):
+        raise Failure("check", "sets a hook of the interpreter, which would compute outside of every sample")
+
+    sys.setprofile = sys.settrace = refuse
+    if monitoring := getattr(sys, "monitoring", None):  # Python 3.12
+        monitoring.use_tool_id = refuse
+
+
 CLOSE = json.dumps({wire.KEY_DO: wire.DO_CLOSE})  # what a parent that has gone would have said
 COMMANDS = {
     wire.DO_HELLO: Worker.hello,
@@ -330,6 +341,7 @@ def described(impls, variant):
 
 
 def import_peer(impls, variant):
+    refuse_hooks()
     path = impls / f"{variant}.py"
     sys.path[:0] = [str(impls / "common")]
     spec = importlib.util.spec_from_file_location(path.stem, path)

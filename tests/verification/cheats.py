@@ -65,27 +65,28 @@ CONTROL = re.compile(
 
 # The kind of a mutant, by its name; the first that fits.
 KINDS = [
-    ("results of earlier calls replayed", r"replay|memo_|stale$|own_output|flags|last_result|by_address"),
+    ("results of earlier calls replayed", r"replay|memo_|stale$|own_output|flags|last_result|by_address|remaps"),
     (
         "work after run() has returned",
         r"late_|lazy|background|detached|half_later|again_later|busy_later|future|subclass|extension|cheat_prepare",
     ),
-    ("work between the calls", r"helper|handler|signal|user_fault"),
-    ("timed calls that do less", r"batch|later"),
+    ("work between the calls", r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool"),
+    ("timed calls that do less", r"batch|later|random_skip"),
     ("verified and timed calls told apart", r"phase|poison|warm_up"),
     ("another stream", r"stream|strays"),
-    ("an output found in memory", r"reused|torch_empty|parent_memory|finds_output"),
-    ("inputs changed", r"zeroes|clobbers"),
+    ("an output found in memory", r"reused|torch_empty|parent_memory|finds_output|left_in"),
+    ("inputs changed", r"zeroes|clobbers|proc_mem"),
     ("NaN as a wild card", r"nan$"),
     ("lower precision", r"float(_sums)?$|tf32|rounding"),
-    ("clocks, samples and replies forged", r"clock|events|statistics|forged"),
-    ("caches kept warm", r"persisting"),
-    ("what other rows are judged by", r"writes_files"),
+    ("clocks, samples, comparisons and replies forged", r"clock|events|statistics|forged|compare|exit_handler"),
+    ("the machine's state", r"persisting|priority"),
+    ("what other rows are judged by", r"writes_files|slows_library"),
     (
         "memory: bounds, leaks, ownership",
         r"overrun|underrun|leaps|illegal|leaks_(block|else)|leaks$|releas|foreign|no_data",
     ),
     ("processes: crashes, hangs, errors, what they leave", r"crash|hang|exit|eats|along|swallowed"),
+    ("a part of the work, or a guess", r"identity|broadcast|only_small|perforated|expectation|fewer_terms"),
     ("wrong results", r""),
 ]
 NAMES = [kind for kind, _ in KINDS]

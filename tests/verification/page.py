@@ -45,7 +45,21 @@ ELSEWHERE = (
 )
 LIMITED = "Only the limit of the hardware tells, which these short runs leave out; `tests/scripts/test_mutants.py` has it rejected."
 CONFINED = "It is right, and what it writes to is refused: `tests/scripts/test_confined.py` lets it try."
+OWN_PROCESS = "It computes in a function of the harness that it has replaced in its own process, whose code nothing protects there (SECURITY.md)."
+AHEAD = (
+    "A thread fills the result between the calls. Threads of libraries spin and tidy up there too, so that their CPU time does not tell; "
+    "of a variant in C it does (`double/cpu_cheat_helper_thread`)."
+)
+PRIORITY = "It is right, and gains nothing on a machine that does nothing else."
+UNHEARD = "Its times are honest: what a process says after its last reply is not read."
+APART = "It is right, and every variant has a process, and a library, of its own."
 REASONS = {
+    "double/cpu_cheat_function_detour": OWN_PROCESS,
+    "double/peer_cheat_patched_reader": OWN_PROCESS,
+    "double/peer_cheat_ahead": AHEAD,
+    "double/cpu_cheat_priority": PRIORITY,
+    "double/peer_cheat_exit_handler": UNHEARD,
+    "double/peer_cheat_slows_library": APART,
     "double/cpu_writes_files": CONFINED,
     "double/peer_writes_files": CONFINED,
     "moments/cpu_mutants wrong=passes_over_nan": ELSEWHERE,
