@@ -49,6 +49,22 @@ HELD = {
         ("tests/scripts/test_mutants.py", '"cpu_replay_pointer"'),
         ("tests/scripts/test_mutants.py", '"cpu_memo_sample"'),
     ],
+    "compute only where it is looked at": [
+        ("tests/scripts/test_verification.py", "def test_a_cheat_gets_the_verdict"),
+        ("tests/mutants/double/cpu_cheat_random_skip.c", "one of ten"),
+        ("tests/mutants/double/cpu_cheat_helper_thread.c", "fills y while"),
+        ("tests/mutants/double/cpu_cheat_helper_process.c", "CLONE_VM"),
+        ("tests/mutants/double/cpu_cheat_fault_handler.c", "SIGSEGV"),
+        ("tests/mutants/double/cpu_cheat_timer_signal.c", "timer"),
+        ("tests/mutants/double/cpu_cheat_user_fault.c", "userfaultfd"),
+        ("tests/unit/test_threads.c", "between_two_calls"),
+    ],
+    "change what its results are compared with": [
+        ("tests/scripts/test_verification.py", "def test_a_cheat_gets_the_verdict"),
+        ("tests/mutants/double/cpu_cheat_proc_mem.c", "/proc/self/mem"),
+        ("tests/mutants/double/peer_cheat_patched_compare.py", "comparisons"),
+        ("tests/mutants/double/peer_cheat_zeroes_inputs.py", "inputs"),
+    ],
     "change what another row, now or later, is judged by": [
         ("tests/scripts/test_confined.py", "def test_nothing_that_decides_a_row_can_be_written"),
         ("tests/scripts/test_confined.py", "def test_without_landlock_it_is_said_and_nothing_is_kept"),
