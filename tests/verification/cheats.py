@@ -71,7 +71,7 @@ KINDS = [
         r"late_|lazy|background|detached|half_later|again_later|busy_later|future|subclass|extension|cheat_prepare",
     ),
     ("work between the calls", r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool"),
-    ("timed calls that do less", r"batch|later|random_skip"),
+    ("timed calls that do less", r"batch|later|random_skip|skips_|first_of"),
     ("verified and timed calls told apart", r"phase|poison|warm_up"),
     ("another stream", r"stream|strays"),
     ("an output found in memory", r"reused|torch_empty|parent_memory|finds_output|left_in"),
