@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,7 @@ WITH_VALUE = (
 )
 ROW_BYTES, ROWS_MAX = 512, 1024  # emulator/program.c
 FAULT_EXIT_CODE = 86  # emulator/fault.h
+CRASHES = signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
 KINDS = {"address": ["asan"], "race": ["race"], "both": ["asan", "race"]}
 SEE = "docs/EMULATOR.md says what the emulator has"
 TEXTURES = re.compile(
@@ -277,7 +279,7 @@ class Compiler:
         """Of headers: the emulator's and the toolkit's."""
         words = self.project.settings["asan"]["compile"]
         toolkit = next(words[i + 1] for i, word in enumerate(words) if word == "-isystem")
-        return [*(word[2:] for word in words if word.startswith("-I")), toolkit, f"{toolkit}/cccl"]
+        return [*(word[2:] for word in words if word.startswith("-I")), toolkit]
 
     def text(self, file):
         argv = [self.command("asan")[0], "-E", "-x", "c++", "-std=c++17", "-w", *self.flags, f"-I{file.parent}"]
@@ -426,9 +428,11 @@ class Run:
         self.rows = {row[0]: (int(row[1]), int(row[2]), row[3]) for row in rows if len(row) == 4}
         kinds = [kind for _, _, found in self.rows.values() for kind in found.split(", ") if kind]
         self.failed = any(not kind.startswith("note:") for kind in kinds)
-        if not self.failed and (self.code < 0 or self.code == FAULT_EXIT_CODE or self.code > 128):
-            number = -self.code if self.code < 0 else self.code - 128
-            what = "a fault, see above" if self.code == FAULT_EXIT_CODE else f"ended by signal {number}"
+        crashed = (
+            -self.code if self.code < 0 else self.code - 128 if arguments.sandbox else 0
+        )  # bwrap's code for a signal
+        if not self.failed and (self.code == FAULT_EXIT_CODE or crashed in CRASHES):
+            what = "a fault, see above" if self.code == FAULT_EXIT_CODE else signal.Signals(crashed).name
             self.rows["(host code)"] = (0, 0, what)
             self.failed = True
 

@@ -90,3 +90,13 @@ def test_a_launch_that_hardware_would_refuse(tmp_path):
     assert done.returncode == 1
     assert "k.cu:3: kernel k: launch: block (2000,1,1)" in done.stderr
     assert row(done, "k") == (1, 1, "launch refused")
+
+
+def test_a_crash_of_host_code_and_an_exit_code_above_128(tmp_path):
+    (tmp_path / "k.cu").write_text(
+        "int main(int argc, char **argv) { if (argc > 1) return -1; *(volatile int *)8 = 1; return 0; }\n"
+    )
+    crashed = attempt("k.cu", cwd=tmp_path)
+    assert crashed.returncode == 1
+    assert "(host code)" in crashed.stderr
+    assert attempt("k.cu", "--", "x", cwd=tmp_path).returncode == 255
