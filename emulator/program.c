@@ -6,10 +6,12 @@
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 /* Lines of text of one length, so that each can be written anew: cmake/program.py. */
 enum { ROW_BYTES = 512, ROWS_MAX = 1024, NAME_BYTES = 360, FOUND_BYTES = 96 };
@@ -100,6 +102,7 @@ int program_main(const char *module, int argc, char **argv) {
         return 2;
     }
     table = mapped;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing goes on after the command that started it */
     signals_install();
     void *library = dlopen(module, RTLD_NOW | RTLD_GLOBAL);
     int (*run)(int, char **) = library ? (int (*)(int, char **))(uintptr_t)dlsym(library, "rungs_program_main") : NULL;
