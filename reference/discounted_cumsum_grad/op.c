@@ -84,10 +84,37 @@ static double least_read(const Case *problem, const Array *in, int bound) {
     return (reads.elements + x) * (double)dtype_size(problem->dtype) + discount_factor_reads(problem, &self, &reads);
 }
 
-/* Of dx; what dgamma is made of is not among the outputs. */
+enum { WRONG_CARRY = 4 };
+static const char *const WRONG[] = {"k+1", "k-1", "shift", "no reset", [WRONG_CARRY] = "no carry", NULL}; /* DISCOUNT_WRONG, and */
+
+/* dx times the x before, where it should be the y before, which depends on the discount, too. */
+static double carried(const Discount *self, const void *x, const double *dx, size_t row, size_t p) {
+    const RecurrenceLine line = discount_line(self, &(DiscountFacts){.scale = 1}, x, row);
+    if (p == 0 || recurrence_step(&line, p).cut) return 0;
+    return dx[row * self->n + recurrence_element(&line, p)] * recurrence_step(&line, p - 1).x;
+}
+
+static bool without_carry(const Discount *self, const void *x, const double *dx, size_t element, double *value) {
+    enum { ELEMENTS_MAX = 1 << 27 };
+    const size_t n = self->n, row = self->gamma_per == GAMMA_ROW ? element : 0,
+                 rows = self->gamma_per == GAMMA_ROW ? 1 : self->batch;
+    if (self->terms <= n || rows * n > ELEMENTS_MAX) return false;
+    long double sum = 0;
+    if (self->gamma_per == GAMMA_ELEMENT) {
+        const size_t in_row = element % n;
+        sum = carried(self, x, dx, element / n, self->left ? in_row : n - 1 - in_row);
+    }
+    for (size_t i = 0; i < rows * n && self->gamma_per != GAMMA_ELEMENT; i++) sum += carried(self, x, dx, row + i / n, i % n);
+    *value = (double)sum;
+    return isfinite(*value);
+}
+
+/* Of dx, and of dgamma the last. */
 static bool wrong_value(const Case *problem, const Array *in, const Reference *right, int which, int output, size_t element,
                         double *value) {
     Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
+    if (which == WRONG_CARRY)
+        return output == OUT_DGAMMA && without_carry(&self, in[IN_X].data, right[OUT_DX].value, element, value);
     self.adjoint = true;
     return output == OUT_DX && discount_wrong_value(&self, in[IN_DY].data, right[output].value, which, element, value);
 }
@@ -106,6 +133,6 @@ RUNGS_OP(discounted_cumsum_grad) = {
     .reference = reference,
     .work = work,
     .least_read = least_read,
-    .wrong = DISCOUNT_WRONG,
+    .wrong = WRONG,
     .wrong_value = wrong_value,
 };

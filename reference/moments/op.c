@@ -128,15 +128,34 @@ static double least_read(const Case *problem, const Array *in, int bound) {
     return (double)(read + (read > 0 ? array_count(&in[1]) : 0)) * (double)dtype_size(problem->dtype);
 }
 
-enum { WRONG_DDOF, WRONG_BIAS, WRONG_EXCESS };
-static const char *const WRONG[] = {[WRONG_DDOF] = "ddof=1", [WRONG_BIAS] = "unbiased", [WRONG_EXCESS] = "excess", NULL};
+enum { WRONG_DDOF, WRONG_BIAS, WRONG_EXCESS, WRONG_WEIGHTS };
+static const char *const WRONG[] = {
+    [WRONG_DDOF] = "ddof=1", [WRONG_BIAS] = "unbiased", [WRONG_EXCESS] = "excess", [WRONG_WEIGHTS] = "no weights", NULL};
 
-/* Of samples: pandas' and SciPy's unbiased estimates. Weights have several, of which none is looked at. */
+/* Mean and variance of a column whose weights are left out. */
+static bool unweighted(const Array *x, int output, size_t column, double *value) {
+    enum { ELEMENTS_MAX = 1 << 27 };
+    const size_t rows = x->shape[0], cols = x->shape[1];
+    if ((output != MOMENTS_MEAN && output != MOMENTS_VAR) || rows == 0 || rows * cols > ELEMENTS_MAX) return false;
+    long double sum = 0, squares = 0;
+    for (size_t row = 0; row < rows; row++) sum += (long double)vector_at(x, row * cols + column);
+    const long double mean = sum / (long double)rows;
+    for (size_t row = 0; row < rows && output == MOMENTS_VAR; row++) {
+        const long double d = (long double)vector_at(x, row * cols + column) - mean;
+        squares += d * d;
+    }
+    *value = (double)(output == MOMENTS_MEAN ? mean : squares / (long double)rows);
+    return isfinite(*value);
+}
+
+/* Without weights: pandas' and SciPy's unbiased estimates. With weights there are several, of which none is looked at. */
 static bool wrong_value(const Case *problem, const Array *in, const Reference *right, int which, int output, size_t element,
                         double *value) {
     (void)problem;
     const double n = (double)in[0].shape[0], of = right[output].value[element];
-    if (array_count(&in[1]) > 0 || n < 4) return false;
+    const bool weighted = array_count(&in[1]) > 0;
+    if (which == WRONG_WEIGHTS) return weighted && unweighted(&in[0], output, element, value);
+    if (weighted || n < 4) return false;
     if (which == WRONG_DDOF && output == MOMENTS_VAR)
         *value = of * (n / (n - 1));
     else if (which == WRONG_BIAS && output == MOMENTS_SKEWNESS)

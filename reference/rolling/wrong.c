@@ -49,6 +49,10 @@ bool rolling_wrong_value(const Case *problem, const Array *in, const Reference *
     const WindowInput x = {in[0].data, in[0].dtype == DTYPE_F32, array_count(&in[0])};
     const size_t w = (size_t)params_int(&problem->params, "window");
     const bool spread = agg == ROLLING_VAR || agg == ROLLING_STD;
+    if (agg == ROLLING_APPLY && which == SHIFTED && element >= w) { /* no other would do without calling the user's code */
+        *value = right[output].value[element - 1];
+        return isfinite(*value);
+    }
     if (agg == ROLLING_APPLY || w > x.n || element + 1 < w || (which == DDOF && (!spread || w == 1))) return false;
     const double of = right[output].value[element], share = (double)(w - 1) / (double)w;
     if (which == DDOF) {

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from program import MUTANTS, RUNGS, call, expect, needs_release, rows_of
+from program import MUTANTS, RUNGS, SOURCE, call, expect, needs_release, rows_of
 
 FAMILIES = ("uniform", "normal", "ones", "ramp", "offset1e3", "offset1e6", "offset1e8", "spike1e16")
 # mutant: the definition that it has, its op, a case
@@ -68,6 +68,46 @@ def test_spans(folder):
         "offset1e6": True,
         "constant": True,
     }
+
+
+def test_pages_name_them():
+    """Each op's page has one line with the names in its source."""
+    for folder in filter(lambda path: path.is_dir(), (SOURCE / "reference").iterdir()):
+        page = SOURCE / "docs/ops" / f"{folder.name.removesuffix('_grad')}.md"
+        for source in folder.glob("*.c"):
+            for names in re.findall(r"\bconst \w*WRONG\[\] = \{(.*?)NULL\}", source.read_text(), re.S):
+                named = set(re.findall(r'"(.+?)"', names))
+                (line,) = re.findall(r"^\*\*Wrong definitions\*\*.*", page.read_text(), re.M)
+                expect(named and named <= set(re.findall(r"`(.+?)`", line)), f"{page}: {named} in {line}")
+
+
+GRADIENTS = [
+    "n=2003",
+    "n=2003 direction=left",
+    "n=503 batch=3 gamma_per=row reset=mask",
+    "n=503 batch=3 gamma_per=element direction=left",
+    "n=503 batch=3 gamma_per=element reset=mask",
+]
+APPLY = f"agg=apply n=2003 window=5 function={SOURCE}/examples/apply/first_minus_last.cu"
+# name: cases whose rows tell it, and cases in which it is the right definition (discounts of 0, equal numbers)
+TOLD = {
+    "no carry": (
+        [f"discounted_cumsum_grad {case}" for case in GRADIENTS],
+        [f"discounted_cumsum_grad {case} gamma=0" for case in GRADIENTS],
+    ),
+    "no weights": (["moments rows=2011 cols=5 weights=row"], ["moments rows=2011 cols=5 weights=row input=constant"]),
+    "shift": ([f"rolling {APPLY}"], [f"rolling {APPLY} input=constant"]),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_more_definitions(folder, name):
+    for cases, told in zip(TOLD[name], (True, False)):
+        done, rows = run(folder, RUNGS, cases, "cpu_*")
+        rows = [row for row in rows if row["verdict"] == "pass"]
+        expect(rows, f"some pass: {cases}", done)
+        for row in rows:
+            assert (name in row["tells"], name in row["does_not_tell"]) == (told, not told), (row["case"], row["spec"])
 
 
 DECLARED = """
