@@ -136,7 +136,39 @@ static bool replaces(const Access *mine, const Access *old, bool ordered) {
     return !(old->flags & ACCESS_OF_BLOCK) || (mine->flags & ACCESS_OF_BLOCK && mine->block == old->block);
 }
 
-static void check_word(ShadowWord *word, const Access *mine, const void *address, size_t bytes) {
+/* Of a word that remembers as many accesses as it can: a read, one that happened before this thread if two tries find it. */
+static Access *to_forget(ShadowWord *word, const Fiber *self, const RaceThread *thread) {
+    static uint32_t state = 1;
+    Access *read = NULL;
+    state = state * 1664525 + 1013904223;
+    for (uint32_t i = 0, tries = 0; i < WORD_ACCESSES && tries < 2; i++) {
+        Access *access = &word->accesses[((state >> 16) + i) % WORD_ACCESSES];
+        if (access->flags & ACCESS_WRITES) continue;
+        tries++;
+        if (!read || happened_before(self, thread, access)) read = access;
+    }
+    return read ? read : &word->accesses[(state >> 16) % WORD_ACCESSES];
+}
+
+/* Most accesses are plain reads: they meet writes only, and replace the thread's own reads only. */
+static void check_read(ShadowWord *word, const Access *mine, const void *address, size_t bytes) {
+    const Fiber *self = engine.current;
+    const RaceThread *thread = state_of(self);
+    Access *place = NULL;
+    int i;
+    for (i = 0; i < WORD_ACCESSES && word->accesses[i].bytes; i++) {
+        Access *other = &word->accesses[i];
+        if (other->flags & ACCESS_WRITES) {
+            if (other->bytes & mine->bytes && !happened_before(self, thread, other)) finding_race(mine, other, address, bytes);
+        } else if (other->thread == mine->thread && other->block == mine->block && !(other->bytes & ~mine->bytes)) {
+            place = other;
+        }
+    }
+    if (!place) place = i < WORD_ACCESSES ? &word->accesses[i] : to_forget(word, self, thread);
+    *place = *mine;
+}
+
+static void check_write(ShadowWord *word, const Access *mine, const void *address, size_t bytes) {
     const Fiber *self = engine.current;
     const RaceThread *thread = state_of(self);
     int kept = 0, i; /* places are filled in order */
@@ -148,19 +180,21 @@ static void check_word(ShadowWord *word, const Access *mine, const void *address
         if (kept < i) word->accesses[kept] = *other;
         kept++;
     }
-    word->accesses[kept < WORD_ACCESSES ? kept++ : (int)engine_random(WORD_ACCESSES)] = *mine;
+    *(kept < WORD_ACCESSES ? &word->accesses[kept++] : to_forget(word, self, thread)) = *mine;
     while (kept < i) word->accesses[kept++].bytes = 0;
 }
 
 static void check_bounds(const void *address, size_t bytes, const void *pc, EmulatorSite site, bool write) {
     char what[ADDRESS_TEXT_MAX];
-    const Block *owner = shared_dynamic_owner(address);
-    bool good;
-    if (owner)
-        good = owner == engine.current->block && (const unsigned char *)address >= owner->shared &&
-               (const unsigned char *)address + bytes <= owner->shared + engine.launch->shared_bytes;
-    else
-        good = arena_contains(address) ? arena_valid(address, bytes) : true;
+    bool good = true;
+    if (arena_contains(address)) {
+        good = arena_valid(address, bytes);
+    } else {
+        const Block *owner = shared_dynamic_owner(address);
+        if (owner)
+            good = owner == engine.current->block && (const unsigned char *)address >= owner->shared &&
+                   (const unsigned char *)address + bytes <= owner->shared + engine.launch->shared_bytes;
+    }
     if (!good)
         fault_at("out of bounds", site, pc, "%s of %zu bytes at %s", write ? "write" : "read", bytes,
                  address_describe(address, what));
@@ -199,6 +233,7 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, con
     ShadowWord *word;
     unsigned char *written;
     findings_settle();
+    if (bytes == 0) return;
     if (!shadow_find(address, &word, &written)) {
         if (pc) check_host_memory(address, pc);
         return;
@@ -212,15 +247,15 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, con
                    .clock = state_of(self)->clock,
                    .place = site.file ? place_of_site(site) : place_of_code(pc)};
     const unsigned char *at = address, *end = at + bytes;
-    while (at < end) {
+    while (true) {
         const size_t offset = (uintptr_t)at % WORD_BYTES;
         const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
         mine.bytes = (uint8_t)(((1u << length) - 1) << offset);
-        if (!shadow_find(at, &word, &written)) return;
         if (reads && (mine.bytes & ~*written)) finding_unwritten(&mine, address, bytes);
-        check_word(word, &mine, address, bytes);
+        (flags == 0 ? check_read : check_write)(word, &mine, address, bytes);
         if (flags & ACCESS_WRITES) *written |= mine.bytes;
         at += length;
+        if (at >= end || !shadow_find(at, &word, &written)) return;
     }
 }
 
