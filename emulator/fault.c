@@ -83,11 +83,22 @@ void fault_more(const char *kind, const char *where, const char *format, ...) {
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     announce(kind, where, message);
-    if (++faults == FAULTS_MAX) fault_end();
+    if (++faults == FAULTS_MAX) fault_end(0);
 }
 
-void fault_end(void) {
-    if (faults > 0) _exit(FAULT_EXIT_CODE);
+int fault_count(void) {
+    return faults;
+}
+
+void fault_end(int schedules) {
+    char text[128];
+    if (faults == 0) return;
+    if (schedules > 1) {
+        snprintf(text, sizeof text, "rungs-emulator: %d schedules were tried; the last %lld found nothing new\n", schedules,
+                 emulator_settings.schedules);
+        say(text);
+    }
+    _exit(FAULT_EXIT_CODE);
 }
 
 void fault_announce(const char *kind, const void *pc, const char *format, ...) {

@@ -14,8 +14,9 @@ void fault_at(const char *kind, EmulatorSite site, const void *pc, const char *f
 /* The same paragraph; the run goes on, up to FAULTS_MAX of them. where: a place's text, or NULL. */
 enum { FAULTS_MAX = 10 };
 void fault_more(const char *kind, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Ends the process if there was one. */
-void fault_end(void);
+int fault_count(void);
+/* Ends the process if there was one; says in how many schedules, if in several. */
+void fault_end(int schedules);
 /* The same paragraph, for a sanitizer that prints its own report next and then ends the process itself. */
 void fault_announce(const char *kind, const void *pc, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -20,6 +20,7 @@ typedef struct EmulatorSettings {
     long long watchdog_seconds; /* RUNGS_EMULATOR_WATCHDOG: CPU seconds without progress until a launch counts as hung */
     long long uninitialised;    /* RUNGS_EMULATOR_INIT=0 switches the report of uninitialised reads off (race builds) */
     long long same_value;       /* RUNGS_EMULATOR_SAME_VALUE: 0 silent, 1 a note, 2 an error (race builds) */
+    long long schedules;        /* RUNGS_EMULATOR_SCHEDULES: of a launch, until so many find nothing new (race builds) */
     long long relaxed_volatile; /* RUNGS_EMULATOR_VOLATILE=0: volatile accesses race as plain ones do (race builds) */
 } EmulatorSettings;
 

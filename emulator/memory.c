@@ -268,6 +268,44 @@ void emulator_free(void *pointer) {
         free(pointer);
 }
 
+static struct {
+    unsigned char *bytes;
+    size_t count, heap_used, live_bytes;
+} kept;
+
+/* Between the arrays and their copy, one after the other. */
+static void copy_kept(bool back) {
+    unsigned char *at = kept.bytes;
+    for (size_t i = 0; i < kept.count; i++) {
+        const Allocation *a = &allocations[i];
+        if (!a->live) continue;
+        bytes_copy(back ? a->data : at, back ? at : a->data, a->bytes);
+        at += a->bytes;
+    }
+}
+
+void arena_keep(void) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) bytes += allocations[i].live ? allocations[i].bytes : 0;
+    kept.bytes = malloc(bytes + 1);
+    if (!kept.bytes) fault_internal("no memory to keep what a launch begins with; RUNGS_EMULATOR_SCHEDULES=1 needs none");
+    kept.count = count;
+    kept.heap_used = heap_used;
+    kept.live_bytes = live_bytes;
+    copy_kept(false);
+}
+
+void arena_bring_back(void) {
+    copy_kept(true);
+    heap_used = kept.heap_used;
+    live_bytes = kept.live_bytes;
+}
+
+void arena_let_go(void) {
+    free(kept.bytes);
+    kept.bytes = NULL;
+}
+
 /* ---- Shared memory. Dynamic: a slot's region, filled anew for each block, forbidden to instrumented code outside the bytes asked
  * for.
  *

@@ -26,6 +26,10 @@ size_t arena_handed_out(void);
 bool arena_valid(const void *address, size_t bytes);
 /* Bytes that kernels may neither read nor write: the guards around an array. */
 void arena_forbid(void *from, size_t bytes);
+/* To run a launch again: a copy of all contents, those contents again, the copy's end. */
+void arena_keep(void);
+void arena_bring_back(void);
+void arena_let_go(void);
 bool arena_describe(const void *address, char *text, size_t size);
 
 /* The device's own heap: malloc() and free() in kernels. What is freed is not handed out again until all is freed and another

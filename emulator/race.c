@@ -9,7 +9,7 @@
 /* Defined by hooks.c, which is linked exactly if the kernels are instrumented. */
 extern const bool race_hooks_linked __attribute__((weak));
 
-static bool enabled(void) {
+bool race_enabled(void) {
     return &race_hooks_linked != NULL;
 }
 
@@ -35,26 +35,34 @@ static void thread_clear(RaceThread *thread) {
 }
 
 void race_launch_start(void) {
-    if (!enabled()) return;
+    if (!race_enabled()) return;
     knowledge_set_threads(engine.block_threads);
     shadow_launch_start();
 }
 
 void race_launch_finish(void) {
-    if (!enabled()) return;
+    if (!race_enabled()) return;
     findings_launch_finish();
     syncvar_forget_all();
     shadow_launch_finish();
 }
 
+void race_keep(void) {
+    if (race_enabled()) shadow_keep();
+}
+
+void race_bring_back(void) {
+    if (race_enabled()) shadow_bring_back();
+}
+
 void race_block_start(Block *block) {
-    if (!enabled()) return;
+    if (!race_enabled()) return;
     for (unsigned i = 0; i < block->threads; i++) race_threads[block->slot][i] = (RaceThread){.clock = 1};
     shadow_block_start(block);
 }
 
 void race_block_finish(Block *block) {
-    if (!enabled()) return;
+    if (!race_enabled()) return;
     findings_block_finish(block);
     for (unsigned i = 0; i < block->threads; i++) thread_clear(&race_threads[block->slot][i]);
 }
@@ -85,17 +93,17 @@ static void meet(Block *block, unsigned first, unsigned count, const unsigned *l
 
 /* Threads that have ended count as having arrived. */
 void race_block_barrier(Block *block) {
-    if (enabled()) meet(block, 0, block->threads, NULL);
+    if (race_enabled()) meet(block, 0, block->threads, NULL);
 }
 
 void race_warp_sync(Block *block, unsigned first_thread, unsigned lanes) {
-    if (enabled()) meet(block, first_thread, WARP_LANES - (unsigned)__builtin_clz(lanes), &lanes);
+    if (race_enabled()) meet(block, first_thread, WARP_LANES - (unsigned)__builtin_clz(lanes), &lanes);
 }
 
 /* A fence is both halves of a handshake: it makes known what earlier atomic reads brought, and later atomic writes carry what is
  * known now. */
 void race_fence(EmulatorScope scope) {
-    if (!enabled()) return;
+    if (!race_enabled()) return;
     const Fiber *self = engine.current;
     RaceThread *thread = state_of(self);
     for (int s = SCOPE_BLOCK; s <= (int)scope; s++) {
@@ -239,6 +247,7 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, con
         return;
     }
     check_bounds(address, bytes, pc, site, flags & ACCESS_WRITES);
+    if (flags & ACCESS_WRITES && emulator_settings.schedules > 1) shadow_before_write(address, bytes);
     const Fiber *self = engine.current;
     const bool reads = !(flags & ACCESS_WRITES) || flags & ACCESS_OBSERVES;
     Access mine = {.block = (uint32_t)self->block->linear,
@@ -284,7 +293,7 @@ static void give(SyncVar *var, const RaceThread *thread, const Block *block) {
  * read as well, for whichever block (a release sequence goes on through it); a store begins anew. */
 void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess access, EmulatorScope scope, const void *pc,
                                EmulatorSite site) {
-    if (!enabled() || !engine.current) return;
+    if (!race_enabled() || !engine.current) return;
     ShadowWord *word;
     unsigned char *written;
     if (!shadow_find(address, &word, &written)) return;
@@ -313,13 +322,13 @@ void race_volatile_access(const void *address, size_t bytes, bool write, const v
 }
 
 void race_before_switch(void) {
-    if (enabled()) findings_settle();
+    if (race_enabled()) findings_settle();
 }
 
 void race_host_wrote(const void *address, size_t bytes) {
-    if (enabled()) shadow_set_written(address, bytes, true);
+    if (race_enabled()) shadow_set_written(address, bytes, true);
 }
 
 void race_host_allocated(const void *address, size_t bytes) {
-    if (enabled()) shadow_set_written(address, bytes, false);
+    if (race_enabled()) shadow_set_written(address, bytes, false);
 }

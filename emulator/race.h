@@ -10,8 +10,13 @@
 
 #include "emulator/fiber.h"
 
+/* Are the kernels of this program instrumented? */
+bool race_enabled(void);
 void race_launch_start(void);
 void race_launch_finish(void);
+/* To run a launch again (memory.h): which bytes of the arena were written, and the __device__ variables. */
+void race_keep(void);
+void race_bring_back(void);
 void race_block_start(Block *block);
 void race_block_finish(Block *block);
 void race_block_barrier(Block *block);
@@ -82,6 +87,10 @@ typedef struct ShadowWord {
 /* The shadow of the word that holds `address`, and its written bytes; false if the address has no shadow. */
 bool shadow_find(const void *address, ShadowWord **word, unsigned char **written);
 void shadow_set_written(const void *address, size_t bytes, bool is_written);
+/* What race_keep() says. A __device__ variable is kept when a kernel is about to write it. */
+void shadow_keep(void);
+void shadow_before_write(const void *address, size_t bytes);
+void shadow_bring_back(void);
 /* Fresh shared memory for a block; forget all accesses to device memory. */
 void shadow_block_start(Block *block);
 void shadow_launch_start(void);
@@ -93,7 +102,6 @@ void finding_unwritten(const Access *mine, const void *address, size_t bytes);
 /* Of two writes that meet, is the second done? Before anything else is accessed, and before the thread is left. */
 void findings_settle(void);
 void findings_block_finish(const Block *block);
-/* Ends the process if there were faults. */
 void findings_launch_finish(void);
 
 /* What atomic and volatile writes carry to those who read them: one record for each such address. */

@@ -297,20 +297,10 @@ static Status shuffle_blocks(void) {
     return STATUS_OK;
 }
 
-Status emulator_launch(const EmulatorLaunch *launch) {
-    if (engine.launch)
-        fault_at("launch from a kernel", (EmulatorSite){0}, __builtin_return_address(0), "dynamic parallelism is not emulated");
-    const Status refused = check_shape(launch);
-    if (refused != STATUS_OK) return launches_failed(refused);
-    launches_add(launch->grid, launch->block, launch->shared_bytes);
-    engine.block_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-    engine.block_threads = launch->block[0] * launch->block[1] * launch->block[2];
+static Status run_schedule(const EmulatorLaunch *launch) {
     engine.blocks_started = 0;
     engine.current_block = NULL;
     TRY(shuffle_blocks());
-    signals_install();
-    arena_open();
-    engine.launch = launch;
     shared_launch_start(launch);
     heap_launch_start();
     race_launch_start();
@@ -319,8 +309,42 @@ Status emulator_launch(const EmulatorLaunch *launch) {
     watchdog_stop();
     race_launch_finish();
     shared_launch_finish();
-    engine.launch = NULL;
-    arena_close();
     free(engine.block_order);
     return STATUS_OK;
+}
+
+/* The race detector runs a launch again from the same contents of memory, as another schedule may show another race. */
+static Status run_schedules(const EmulatorLaunch *launch) {
+    const long long wanted = race_enabled() ? emulator_settings.schedules : 1;
+    int done = 0, last_new = 0;
+    if (wanted > 1) arena_keep(), race_keep();
+    while (true) {
+        const int known = fault_count();
+        TRY(run_schedule(launch));
+        done++;
+        if (fault_count() > known) last_new = done;
+        if (wanted == 1 || done - last_new == wanted) break;
+        arena_bring_back();
+        race_bring_back();
+    }
+    if (wanted > 1) arena_let_go();
+    fault_end(done);
+    return STATUS_OK;
+}
+
+Status emulator_launch(const EmulatorLaunch *launch) {
+    if (engine.launch)
+        fault_at("launch from a kernel", (EmulatorSite){0}, __builtin_return_address(0), "dynamic parallelism is not emulated");
+    const Status refused = check_shape(launch);
+    if (refused != STATUS_OK) return launches_failed(refused);
+    launches_add(launch->grid, launch->block, launch->shared_bytes);
+    engine.block_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    engine.block_threads = launch->block[0] * launch->block[1] * launch->block[2];
+    signals_install();
+    arena_open();
+    engine.launch = launch;
+    const Status status = run_schedules(launch);
+    engine.launch = NULL;
+    arena_close();
+    return status;
 }

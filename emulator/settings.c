@@ -12,6 +12,7 @@ EmulatorSettings emulator_settings = {.seed = 1,
                                       .watchdog_seconds = 60,
                                       .uninitialised = 1,
                                       .same_value = SAME_VALUE_ERROR,
+                                      .schedules = 1,
                                       .relaxed_volatile = 1};
 
 static const char *const ORDERS[] = {"sequential", "reverse", "random"};
@@ -25,6 +26,7 @@ static const struct {
     {"RUNGS_EMULATOR_WATCHDOG", 1, 1000000, &emulator_settings.watchdog_seconds},
     {"RUNGS_EMULATOR_INIT", 0, 1, &emulator_settings.uninitialised},
     {"RUNGS_EMULATOR_SAME_VALUE", 0, 2, &emulator_settings.same_value},
+    {"RUNGS_EMULATOR_SCHEDULES", 1, 1000, &emulator_settings.schedules},
     {"RUNGS_EMULATOR_VOLATILE", 0, 1, &emulator_settings.relaxed_volatile},
 };
 
@@ -50,8 +52,10 @@ Status settings_read(void) {
 }
 
 const char *settings_replay(void) {
-    static char text[128];
-    snprintf(text, sizeof text, "RUNGS_EMULATOR_SEED=%lld RUNGS_EMULATOR_ORDER=%s RUNGS_EMULATOR_BLOCKS=%lld",
-             emulator_settings.seed, ORDERS[emulator_settings.order], emulator_settings.resident_blocks);
+    static char text[192];
+    const int used = snprintf(text, sizeof text, "RUNGS_EMULATOR_SEED=%lld RUNGS_EMULATOR_ORDER=%s RUNGS_EMULATOR_BLOCKS=%lld",
+                              emulator_settings.seed, ORDERS[emulator_settings.order], emulator_settings.resident_blocks);
+    if (emulator_settings.schedules > 1)
+        snprintf(text + used, sizeof text - (size_t)used, " RUNGS_EMULATOR_SCHEDULES=%lld", emulator_settings.schedules);
     return text;
 }

@@ -71,6 +71,50 @@ void shadow_set_written(const void *address, size_t bytes, bool is_written) {
     }
 }
 
+/* ---- What a launch begins with. */
+
+typedef struct KeptWord {
+    uint64_t *at, value;
+} KeptWord;
+
+static unsigned char *kept_written;
+static size_t kept_bytes;
+static KeptWord *kept_words;
+static size_t kept_count, kept_room;
+
+static void *or_fail(void *memory) {
+    if (!memory) fault_internal("no memory to keep what a launch begins with; RUNGS_EMULATOR_SCHEDULES=1 needs none");
+    return memory;
+}
+
+void shadow_keep(void) {
+    kept_count = 0;
+    kept_bytes = device.words ? arena_handed_out() / WORD_BYTES + 1 : 0;
+    kept_written = or_fail(realloc(kept_written, kept_bytes + 1));
+    if (kept_bytes) memcpy(kept_written, device.written, kept_bytes);
+}
+
+void shadow_before_write(const void *address, size_t bytes) {
+    if ((uintptr_t)address - (uintptr_t)variables.begin >= variables.bytes || shared_is_static(address)) return;
+    const unsigned char *at = (const unsigned char *)address - (uintptr_t)address % WORD_BYTES;
+    for (; at < (const unsigned char *)address + bytes; at += WORD_BYTES) {
+        if (kept_count == kept_room) {
+            kept_room = kept_room ? 2 * kept_room : 64;
+            kept_words = or_fail(realloc(kept_words, kept_room * sizeof *kept_words));
+        }
+        uint64_t *const word = (uint64_t *)(uintptr_t)at;
+        if (kept_count == 0 || kept_words[kept_count - 1].at != word) kept_words[kept_count++] = (KeptWord){word, *word};
+    }
+}
+
+void shadow_bring_back(void) {
+    if (kept_bytes) memcpy(device.written, kept_written, kept_bytes);
+    while (kept_count > 0) {
+        const KeptWord *last = &kept_words[--kept_count];
+        *last->at = last->value;
+    }
+}
+
 static void clear(Shadow *shadow, size_t first_byte, size_t bytes) {
     if (bytes == 0) return;
     const size_t first = first_byte / WORD_BYTES, words = bytes / WORD_BYTES + 1;

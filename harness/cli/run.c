@@ -174,6 +174,14 @@ static Status try_file(const char *file, const char *op_name, const Op **op, con
     return (*entry)->variant->error ? status_fail(STATUS_CHECK, "%s", (*entry)->variant->error) : STATUS_OK;
 }
 
+/* A file that nobody knows: the race detector runs each launch until so many schedules show nothing new (docs/EMULATOR.md). */
+static void try_schedules(void) {
+    static const char VARIABLE[] = "RUNGS_EMULATOR_SCHEDULES";
+    (void)setenv(VARIABLE, "6", 0);
+    fprintf(stderr, "rungs try: races: each launch is run until %s schedules in a row show nothing new (%s)\n", getenv(VARIABLE),
+            VARIABLE);
+}
+
 int command_try(int argc, char **argv) {
     RunArguments a = {.options = run_options_default(), .shard_index = 1, .shard_count = 1, .emulator = -1};
     Progress progress = progress_make();
@@ -189,6 +197,7 @@ int command_try(int argc, char **argv) {
         {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)"},
         {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify only; do not time"},
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU"},
+        {"emulator", "address|race", CLI_CHOICE, &a.emulator, "which emulator: memory errors (default) or data races"},
         {"no-sandbox", NULL, CLI_FLAG, &no_sandbox, "run it with all your rights, not in a sandbox (bubblewrap); rows say so"},
         {0},
     };
@@ -206,6 +215,7 @@ int command_try(int argc, char **argv) {
     if (code == 0 && !op_name) code = cli_usage("try", "--op NAME is missing: the op that %s computes", words[0]);
     apply_pace(&a);
     if (code != 0) return code;
+    if (a.emulator == 1) try_schedules();
     Status status = no_sandbox ? STATUS_OK : status_prefix(sandbox_use(), "not run (--no-sandbox runs it with all your rights): ");
     if (status == STATUS_OK) status = try_file(words[0], op_name, &op, &entry);
     if (status == STATUS_CHECK) { /* the file's fault, and nothing to run */

@@ -77,6 +77,48 @@ static Status run_count_from_nothing(const Device *device) {
     return launch(count_from_nothing, {1, THREADS, 0, device->stream()}, count);
 }
 
+/* BUG: no fence on either side; whether the data are read depends on the schedule. */
+static __global__ void sometimes_read(int *flag, int *data, int *out) {
+    if (blockIdx.x == 0) {
+        *data = 5;
+        atomicExch(flag, 1);
+    } else if (atomicAdd(flag, 0)) {
+        *out = *data;
+    }
+}
+
+static Status run_sometimes_read(const Device *device) {
+    const int zero[3] = {0};
+    int *words;
+    emulator_settings.schedules = 8;
+    TRY(make_array(device, zero, 3, &words));
+    return launch(sometimes_read, {2, 1, 0, device->stream()}, words, words + 1, words + 2);
+}
+
+static __device__ int launches[3] = {0, 10, 0};
+
+static __global__ void count_launches(int *count) {
+    int *const piece = static_cast<int *>(malloc(sizeof *piece));
+    *piece = 1;
+    count[threadIdx.x] += *piece;
+    launches[1] += threadIdx.x == 0;
+    if (threadIdx.x == 0) atomicAdd(&launches[2], 1);
+    count[1] = launches[1];
+    count[2] = launches[2];
+    free(piece);
+}
+
+/* BUG: a trap. Before it, kernels that ran eight times each have the effect of one. */
+static Status run_again(const Device *device) {
+    const int zero[3] = {0}, expected[3] = {2, 12, 2};
+    int *count;
+    emulator_settings.schedules = 8;
+    TRY(make_array(device, zero, 3, &count));
+    for (int i = 0; i < 2; i++) TRY(launch(count_launches, {1, 1, 0, device->stream()}, count));
+    TRY(expect_equal(device, count, expected, 3, "run_again"));
+    return launch(stop, {1, 1, 0, device->stream()});
+}
+
 extern "C" const SelfTest BUGS_MANY[] = {
     {"three bugs: a race", run_three_bugs, {NULL, NULL, "data race"}, "values"},
     {"three bugs: same values", run_three_bugs, {NULL, NULL, "same-value race"}, NULL},
@@ -85,5 +127,7 @@ extern "C" const SelfTest BUGS_MANY[] = {
     {"almost the same value", run_almost_same, {NULL, NULL, "data race"}, NULL},
     {"merged stores", run_merged_stores, {NULL, NULL, "data race"}, "writes at tests/emulator/bugs_many.cu:"},
     {"atomic on unset memory", run_count_from_nothing, {NULL, NULL, "uninitialised read"}, NULL},
+    {"race in some schedules", run_sometimes_read, {NULL, NULL, "data race"}, "schedules were tried"},
+    {"launch run again", run_again, {"trap", "trap", "trap"}, NULL},
     {NULL, NULL, {}, NULL},
 };

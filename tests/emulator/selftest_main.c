@@ -76,6 +76,7 @@ static void run_clean(const SelfTest *test) {
                                                .watchdog_seconds = 10,
                                                .uninitialised = true,
                                                .same_value = SAME_VALUE_ERROR,
+                                               .schedules = 1,
                                                .relaxed_volatile = true};
             Outcome outcome;
             run(test, &settings, &outcome);
@@ -110,6 +111,7 @@ static void run_bug(const SelfTest *test, int kind) {
                                            .watchdog_seconds = 1,
                                            .uninitialised = true,
                                            .same_value = SAME_VALUE_ERROR,
+                                           .schedules = 1,
                                            .relaxed_volatile = true};
         run(test, &settings, &outcome);
         judge(noticed_as(&outcome, wanted) && (!test->says || strstr(outcome.output, test->says)), test, &settings, wanted,

@@ -26,5 +26,6 @@ refuse RUNGS_EMULATOR_WATCHDOG 0 "an integer from 1"
 refuse RUNGS_EMULATOR_INIT 2 "an integer from 0 to 1"
 refuse RUNGS_EMULATOR_VOLATILE plain "an integer from 0 to 1"
 refuse RUNGS_EMULATOR_SAME_VALUE 3 "an integer from 0 to 2"
+refuse RUNGS_EMULATOR_SCHEDULES 0 "an integer from 1 to 1000"
 echo "emulator settings: $((checks - failed)) passed, $failed failed"
 [ "$failed" = 0 ]
