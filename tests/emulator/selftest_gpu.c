@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 int main(void) {
-    static const SelfTest *const CLEAN[] = {CLEAN_BLOCK,  CLEAN_WARP, CLEAN_ATOMIC,  CLEAN_GRID,   CLEAN_CUB,
-                                            CLEAN_AFFINE, CLEAN_HEAP, CLEAN_OFFSETS, CLEAN_SCOPES, CLEAN_STRINGS};
+    static const SelfTest *const CLEAN[] = {CLEAN_BLOCK, CLEAN_WARP,    CLEAN_ATOMIC, CLEAN_GRID,   CLEAN_CUB,    CLEAN_AFFINE,
+                                            CLEAN_HEAP,  CLEAN_OFFSETS, CLEAN_SCOPES, CLEAN_LITMUS, CLEAN_STRINGS};
     enum { REPEATS = 20 };
     char why[256] = "";
     if (device_cuda_count(why, sizeof why) == 0) {
