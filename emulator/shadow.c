@@ -153,7 +153,8 @@ void shadow_launch_start(void) {
     make_variables();
     shared_static_range(&begin, &bytes);
     if (bytes == 0) return;
-    for (int slot = 0; slot < emulator_settings.resident_blocks; slot++) static_shared[slot] = make_at(begin, bytes);
+    const int slots = engine.launch->cooperative ? RESIDENT_MAX : (int)emulator_settings.resident_blocks;
+    for (int slot = 0; slot < slots; slot++) static_shared[slot] = make_at(begin, bytes);
 }
 
 /* What was written stays written; who did it no longer matters, as the end of a kernel orders everything. */
