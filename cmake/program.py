@@ -41,6 +41,7 @@ ROW_BYTES, ROWS_MAX = 512, 1024  # emulator/program.c
 FAULT_EXIT_CODE = 86  # emulator/fault.h
 CRASHES = signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
 KINDS = {"address": ["asan"], "race": ["race"], "both": ["asan", "race"]}
+DEFAULTS = {"UBSAN_OPTIONS": "halt_on_error=0", "RUNGS_EMULATOR_SCHEDULES": "6"}
 SEE = "docs/EMULATOR.md says what the emulator has"
 TEXTURES = re.compile(
     r"cuda(Texture|Surface)Object_t|cuda(Create|Bind)(Texture|Surface)\w*|(tex|surf)[123]D\w*|texture|surface"
@@ -412,7 +413,7 @@ class Run:
         self.kind = kind
         table = os.memfd_create("kernels")
         os.ftruncate(table, ROW_BYTES * ROWS_MAX)
-        environment = {"UBSAN_OPTIONS": "halt_on_error=0", **os.environ, "RUNGS_PROGRAM_TABLE": str(table)}
+        environment = {**DEFAULTS, **os.environ, "RUNGS_PROGRAM_TABLE": str(table)}
         argv = [
             compiler.project.settings[kind]["program"],
             "--program",
