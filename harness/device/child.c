@@ -257,6 +257,10 @@ Helpers child_helpers(const Child *child) {
     return descendants_helpers(child->process.pid, sandbox_used() ? SANDBOX_PROCESSES : 1);
 }
 
+double child_seconds(const Child *child) {
+    return descendants_seconds(child->process.pid);
+}
+
 bool child_pause(Child *child) {
     if (!child_alone(child)) return false;
     kill(-child->process.pid, SIGSTOP);

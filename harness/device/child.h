@@ -34,6 +34,8 @@ void child_allow(Child *child, size_t more_bytes);
 bool child_alone(const Child *child);
 /* The processes that it has started. */
 Helpers child_helpers(const Child *child);
+/* Its CPU time and that of the processes that it has started. */
+double child_seconds(const Child *child);
 /* Stops it until the next question, so that it takes no time from others. False: it has started other processes. */
 bool child_pause(Child *child);
 /* Says close and waits for its end, which is part of what it did: STATUS_DEVICE "at its end: ..." if it crashed, ended with another

@@ -147,6 +147,14 @@ static double cpu_seconds(pid_t pid) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+double descendants_seconds(pid_t pid) {
+    Pids tree = {0};
+    double seconds = 0;
+    find_tree(pid, &tree);
+    for (int i = 0; i < tree.count; i++) seconds += cpu_seconds(tree.pid[i]);
+    return seconds;
+}
+
 /* Its own processes are the first child of the first child, and so on. */
 Helpers descendants_helpers(pid_t pid, int own) {
     Pids tree = {0};

@@ -40,18 +40,23 @@ static Status call(const MeasuredWork *work, size_t calls) {
     return STATUS_OK;
 }
 
+Status measure_cpu_calls(const MeasuredWork *work, size_t calls, double *seconds) {
+    if (work->between && calls > 1) work->between(work->between_context, calls - 1);
+    const double begin = clock_seconds();
+    TRY(call(work, calls));
+    *seconds = clock_seconds() - begin;
+    return STATUS_OK;
+}
+
 static Status take(void *context, Sample *sample) {
     CpuSession *session = context;
     const MeasuredWork *work = session->work;
     const bool rewrites = work->between && session->calls > 1;
+    double all;
     if (session->sweep) cache_sweep(session->sweep, session->sweep_words);
-    if (rewrites) {
-        measure_between(session);
-        work->between(work->between_context, session->calls - 1);
-    }
-    const double begin = clock_seconds();
-    TRY(call(work, session->calls));
-    const double all = clock_seconds() - begin, own = rewrites ? session->between_seconds * (double)(session->calls - 1) : 0;
+    if (rewrites) measure_between(session);
+    TRY(measure_cpu_calls(work, session->calls, &all));
+    const double own = rewrites ? session->between_seconds * (double)(session->calls - 1) : 0;
     sample->seconds = fmax(all - own, all / 1024) / (double)session->calls; /* never 0 */
     sample->between = all / (double)session->calls - sample->seconds;
     return STATUS_OK;

@@ -71,6 +71,8 @@ Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const Meas
 /* CPU: steady clock; cold reads a buffer of >= 2x the last-level cache before every sample. The modes of
  * a stream (graph, enqueue, complete) give a reason. */
 Status measure_cpu(Mode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out);
+/* So many calls of the mode hot, all after one another, and what they took with between(). */
+Status measure_cpu_calls(const MeasuredWork *work, size_t calls, double *seconds);
 void samples_free(Samples *samples);
 /* For the workers of Python libraries: vary_input() and vary_all() (base/vary.h). */
 typedef struct VariedInput {

@@ -17,7 +17,7 @@ typedef struct Draw {
     size_t samples;  /* of each mode, to repeat a failure; 0: as many as their time allows */
 } Draw;
 
-typedef enum DrawWhat { DRAW_PILOT, DRAW_SAMPLE, DRAW_ORDER } DrawWhat;
+typedef enum DrawWhat { DRAW_PILOT, DRAW_SAMPLE, DRAW_ORDER, DRAW_CALLS } DrawWhat;
 
 /* From 1 to 2^63 - 1, as JSON has integers with a sign. */
 uint64_t draw_anew(void);

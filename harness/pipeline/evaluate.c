@@ -183,6 +183,8 @@ static Status take_times(Session *s) {
     if (status != STATUS_OK) decide_by_status(s, status);
     if (taken) s->row->timed = true;
     if (taken && s->item->modes & (1u << MODE_FIRST)) add_first(s);
+    const Status checked = taken ? check_clock(s, timeout) : STATUS_OK;
+    if (checked != STATUS_OK) decide_by_status(s, checked);
     return STATUS_OK;
 }
 
@@ -233,7 +235,7 @@ static Status decide_by_harness(Status status, Row *row) {
 
 Status evaluate(Session *s, VariantWorker *worker) {
     s->worker = worker;
-    s->bound = 0, s->first_seconds = 0, s->draw = (Draw){0};
+    s->bound = 0, s->first_seconds = 0, s->began = clock_seconds(), s->draw = (Draw){0};
     s->refused = s->decided = s->opened = s->pending = false;
     Status status = refuse(s);
     if (goes_on(s, status)) status = make_instance(s);      /* memory that the worker maps, and the first inputs */

@@ -53,6 +53,10 @@ Status tell_definitions(Session *s);
  * what follows a check. */
 Status timed_take(Session *s, double timeout_seconds, bool *taken);
 
+/* ---- outside.c: after timed_take(), of a variant on the CPU, where there is time for it: a row whose worker's clock runs slower
+ * than this process's, or whose samples are far below what calls take, fails. Says in the row's modes whose clocks timed them. */
+Status check_clock(Session *s, double timeout_seconds);
+
 /* ---- finish.c: what a row gets once its worker has ended well: its limit, the verdict, and its counts. Both are taken in workers
  * of their own. */
 

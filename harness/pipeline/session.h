@@ -134,6 +134,8 @@ typedef struct Session {
     /* What evaluate() makes of it. */
     VariantWorker *worker;
     int bound;            /* index into the op's bounds */
+    double began;         /* on the steady clock */
+    size_t timed_calls;   /* how often calls were timed from outside */
     double first_seconds; /* the first call, by the worker's clock */
     Draw draw;            /* of its samples; zero: timing has not begun */
     bool refused;         /* skipped by what is known of the variant and the machine alone */

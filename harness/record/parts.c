@@ -311,6 +311,7 @@ json_t *timing_json(const ModeTiming *timing) {
         json_object_set_new(json, "checked", checked);
         json_object_set_new(json, "changed", json_real(timing->changed));
     }
+    if (timing->clock_by) json_object_set_new(json, "clock_checked", json_boolean(timing->clock_by == CLOCK_BOTH));
     json_object_set_new(json, "count", json_integer((json_int_t)timing->count));
     fields_write(STATS, &timing->stats, json);
     fields_write(RATES, timing, json);

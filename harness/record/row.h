@@ -66,12 +66,16 @@ typedef struct Conditions {
     bool throttled;                   /* heat, a power brake or the hardware was among them */
 } Conditions;
 
+/* Whose clocks timed a mode. */
+typedef enum ClockBy { CLOCK_UNKNOWN, CLOCK_WORKER, CLOCK_BOTH } ClockBy;
+
 /* The samples of a mode, or why there are none. */
 typedef struct ModeTiming {
     bool taken; /* the mode was asked for */
     size_t count, calls_per_sample;
     double *seconds, *sm_mhz; /* per call; SM clock, NULL: unknown */
     double between_seconds;   /* taken off: between two calls of a sample; 0: nothing */
+    ClockBy clock_by;
     char clock[64], why_none[512];
     Conditions conditions;
     CheckedSample checked[CHECKED_MAX];

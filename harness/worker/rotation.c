@@ -106,6 +106,10 @@ static Status vary_inputs(Worker *worker, uint64_t key, bool almost) {
     return STATUS_OK;
 }
 
+Status rotation_use(Worker *worker, uint64_t key) {
+    return vary_inputs(worker, key, false);
+}
+
 Status rotation_unchanged(const Worker *worker) {
     const Rotation *rotation = &worker->rotation;
     for (int i = 0; i < worker->in_count; i++) {

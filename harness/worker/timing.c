@@ -254,6 +254,7 @@ static Status can_count(const json_t *command, const Device *device, json_t **an
 }
 
 const WorkerMeasure TIMING = {.time = time_modes,
+                              .calls = measure_cpu_calls,
                               .ceilings = ceilings,
                               .limit = limit,
                               .facts = device_cuda_facts,

@@ -64,6 +64,32 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     return status;
 }
 
+/* The command `calls`: once all is prepared, and the parent says so, which times from there to the reply. */
+static Status take_calls(Worker *worker, const json_t *command, const MeasuredWork *work, json_t *reply) {
+    const json_int_t calls = json_integer_value(json_object_get(command, KEY_CALLS));
+    json_t *ready = json_pack("{s:b}", KEY_OK, 1), *go = NULL;
+    double seconds = 0;
+    TRY(rotation_use(worker, (uint64_t)json_integer_value(json_object_get(command, KEY_KEY))));
+    command_reply(worker->replies, ready);
+    (void)command_read(worker->commands, &go);
+    json_decref(go);
+    TRY(measure->calls(work, calls > 0 ? (size_t)calls : 1, &seconds));
+    json_object_set_new(reply, KEY_SECONDS, json_real(seconds));
+    return STATUS_OK;
+}
+
+static Status do_calls(Worker *worker, const json_t *command, json_t *reply) {
+    const MeasuredWork work = {.run = worker_call, .context = worker, .between = rotation_between, .between_context = worker};
+    const bool allocates = worker->op->sized_by_data || worker->taken.allocations > 0;
+    if (!measure || strcmp(worker->device->kind, "cpu") != 0 || allocates)
+        return status_fail(STATUS_UNSUPPORTED, "its calls are not repeated for the parent's clock");
+    TRY(outputs_begin(worker, false));
+    Status status = rotation_begin(worker, json_object_get(command, KEY_VARY));
+    if (status == STATUS_OK) status = take_calls(worker, command, &work, reply);
+    rotation_end(worker);
+    return status;
+}
+
 /* ---- The command `count`: what one call does, counted after all times are taken, in a worker that takes none. */
 
 static Status after_call(void *context) {
@@ -206,6 +232,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, DO_PREPARE) == 0) return case_prepare(worker, reply);
     if (strcmp(what, DO_RUN) == 0) return do_run(worker, command, reply);
     if (strcmp(what, DO_TIME) == 0) return do_time(worker, command, reply);
+    if (strcmp(what, DO_CALLS) == 0) return do_calls(worker, command, reply);
     if (strcmp(what, DO_COUNT) == 0) return do_count(worker, command, reply);
     if (strcmp(what, DO_END) == 0) return case_end(worker, reply);
     if (strcmp(what, DO_SUPPORTS) == 0) return question_supports(command);

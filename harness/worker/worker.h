@@ -78,6 +78,8 @@ typedef struct Worker {
 typedef struct WorkerMeasure {
     /* The reply's "timing" object for the modes of the command. */
     Status (*time)(const json_t *command, const Device *device, const MeasuredWork *work, json_t **timing);
+    /* What so many calls of the mode hot take on a CPU. */
+    Status (*calls)(const MeasuredWork *work, size_t calls, double *seconds);
     /* The reply's "ceilings" array. */
     Status (*ceilings)(const json_t *command, const Device *device, json_t **ceilings);
     /* The reply's "limit" object. */
@@ -185,6 +187,8 @@ Status rotation_unchanged(const Worker *worker);
 /* MeasuredWork's before() and taken(); context: the Worker. */
 Status rotation_before(void *context, const SamplePlace *place);
 Status rotation_taken(void *context, const SamplePlace *place);
+/* The inputs of a key, without a sample. */
+Status rotation_use(Worker *worker, uint64_t key);
 /* On the CPU its between(). */
 void rotation_between(void *context, size_t state);
 

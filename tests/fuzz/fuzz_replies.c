@@ -66,6 +66,10 @@ Helpers descendants_helpers(pid_t pid, int own) {
     (void)pid, (void)own;
     return (Helpers){0};
 }
+double descendants_seconds(pid_t pid) {
+    (void)pid;
+    return 0;
+}
 bool descendants_exist(pid_t pid, int own) {
     return pid != PLAYED || own < 1;
 }

@@ -43,7 +43,7 @@ ELSEWHERE = (
     "The data of this page does not show it. The mutants' test of its op rejects it on data that does "
     "(`tests/scripts/test_op_mutants.py`)."
 )
-LIMITED = "Only the limit of the hardware tells, which these short runs leave out; `tests/scripts/test_mutants.py` has it rejected."
+LIMITED = "Only the parent's clock and the limit of the hardware tell, which these short runs leave out; `tests/scripts/test_mutants.py` has it rejected."
 CONFINED = "It is right, and what it writes to is refused: `tests/scripts/test_confined.py` lets it try."
 OWN_PROCESS = "It computes in a function of the harness that it has replaced in its own process, whose code nothing protects there (SECURITY.md)."
 AHEAD = (
@@ -68,6 +68,7 @@ REASONS = {
     "double/cpu_mutants wrong=leaves_poison": ELSEWHERE,
     "rolling/cpu_mutants wrong=textbook_variance": ELSEWHERE,
     "double/cpu_slow_clock": LIMITED,
+    "double/cpu_slow_clock_briefly": LIMITED,
     "double/peer_cheat_forged_timing": FORGED,
     "double/cpu_replay_content": SAME,
     "double/cpu_slow_on_poison": HONEST,

@@ -1,0 +1,105 @@
+/* outside.c - the worker's clock against this process's: so many calls of the mode hot and twice as many, timed by both. What
+ * commands and replies cost is in neither difference. */
+#include "pipeline/evaluate.h"
+
+#include "base/clock.h"
+#include "protocol.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const double AT_LEAST_SECONDS = 0.05; /* of calls, for the commands' own time to be small beside them */
+static const double SHARE_OF_ROW = 0.2;      /* that it may take of the time of the row's samples, meant or taken */
+static const double AGREES = 1.02;
+static const double FORGED = 1.5; /* two clocks agree, but samples are taken at other times: machines are busy now and then */
+static const double FAR = 64;
+enum { TRIES = 4 };
+
+typedef struct Outside {
+    double seconds, cpu, said; /* by this process; of CPU time; by the worker */
+} Outside;
+
+static Status time_calls(Session *s, size_t calls, double timeout, Outside *out) {
+    const uint64_t key = draw_of(&s->draw, MODE_HOT, DRAW_CALLS, s->timed_calls++);
+    json_t *vary = json_array(), *reply = NULL;
+    for (int i = 0; i < s->instance->op->in_count; i++)
+        json_array_append_new(vary, json_integer((json_int_t)instance_vary(s->instance, i)));
+    TRY(child_ask(
+        s->worker->child,
+        json_pack("{s:s, s:I, s:I, s:o}", KEY_DO, DO_CALLS, KEY_CALLS, (json_int_t)calls, KEY_KEY, (json_int_t)key, KEY_VARY, vary),
+        timeout, &reply));
+    json_decref(reply);
+    reply = NULL;
+    json_t *go = json_pack("{s:s}", KEY_DO, DO_CONTINUE);
+    const double cpu = child_seconds(s->worker->child), begin = clock_seconds();
+    TRY(child_ask(s->worker->child, go, timeout, &reply));
+    *out = (Outside){clock_seconds() - begin, child_seconds(s->worker->child) - cpu,
+                     json_number_value(json_object_get(reply, KEY_SECONDS))};
+    json_decref(reply);
+    return STATUS_OK;
+}
+
+/* As many calls as take long enough. */
+static Status enough_calls(Session *s, double timeout, size_t *calls, Outside *out) {
+    for (*calls = 1;;) {
+        TRY(time_calls(s, *calls, timeout, out));
+        if (out->seconds >= AT_LEAST_SECONDS) return STATUS_OK;
+        *calls = (size_t)((double)*calls * fmin(1.2 * AT_LEAST_SECONDS / out->seconds, FAR)) + 1;
+    }
+}
+
+/* Of one call between the two times. */
+static Outside difference(const Outside *one, const Outside *two, size_t calls) {
+    const double n = (double)calls;
+    return (Outside){(two->seconds - one->seconds) / n, (two->cpu - one->cpu) / n, (two->said - one->said) / n};
+}
+
+/* One core's time, which a busy machine does not lengthen. */
+static double of_a_call(const Session *s, const Outside *call) {
+    return s->row->threads == 1 ? fmin(call->seconds, call->cpu) : call->seconds;
+}
+
+static void refuse(Session *s, const Outside *call, double least, bool clocks_agree) {
+    char reason[256];
+    const ModeTiming *hot = &s->row->timing[MODE_HOT];
+    if (clocks_agree)
+        snprintf(reason, sizeof reason, "in timing, hot: a call takes %.3g s by the parent's clock, and its samples say %.3g s",
+                 least, hot->stats.median);
+    else
+        snprintf(reason, sizeof reason, "in timing, hot: a call takes %.3g s by the parent's clock, and %.3g s by the worker's",
+                 call->seconds, call->said);
+    decide(s, VERDICT_FAIL, reason);
+}
+
+static Status compare_clocks(Session *s, double timeout) {
+    ModeTiming *hot = &s->row->timing[MODE_HOT];
+    const double own = hot->between_seconds, most = AGREES * (hot->stats.high + own);
+    double least = INFINITY;
+    bool clocks_agree = false;
+    Outside one, two, call = {0};
+    size_t calls;
+    TRY(enough_calls(s, timeout, &calls, &one));
+    for (int i = 0; i < TRIES; i++, calls *= 2) {
+        if (i > 0) TRY(time_calls(s, calls, timeout, &one));
+        TRY(time_calls(s, 2 * calls, timeout, &two));
+        call = difference(&one, &two, calls);
+        least = fmin(least, of_a_call(s, &call));
+        clocks_agree = clocks_agree || call.seconds <= AGREES * call.said;
+        hot->clock_by = clocks_agree && least <= most ? CLOCK_BOTH : CLOCK_WORKER;
+        if (hot->clock_by == CLOCK_BOTH) return STATUS_OK;
+    }
+    const bool forged = s->row->threads == 1 && least > FORGED * (fmax(hot->stats.q3, hot->stats.high) + own);
+    if (!clocks_agree || forged) refuse(s, &call, least, clocks_agree);
+    return STATUS_OK;
+}
+
+Status check_clock(Session *s, double timeout_seconds) {
+    ModeTiming *timing = s->row->timing, *hot = &timing[MODE_HOT];
+    for (int m = 0; m < MODE_COUNT; m++)
+        if (timing[m].count > 0) timing[m].clock_by = CLOCK_WORKER;
+    const double needed = 4 * fmax(AT_LEAST_SECONDS, s->first_seconds), spent = clock_seconds() - s->began,
+                 meant = 2 * s->options->seconds_per_mode; /* cold and hot */
+    if (s->choice->entry->backend != BACKEND_CPU || hot->count == 0 || needed > SHARE_OF_ROW * fmax(spent, meant)) return STATUS_OK;
+    const Status status = compare_clocks(s, timeout_seconds);
+    return status == STATUS_UNSUPPORTED ? STATUS_OK : status; /* calls that allocate are not repeated */
+}
