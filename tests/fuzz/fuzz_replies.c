@@ -104,6 +104,7 @@ void fuzz_replies(const uint8_t *bytes, size_t size) {
     close(said);
     Status status = STATUS_OK;
     for (int asked = 0; asked < 3 && status == STATUS_OK; asked++) {
+        REQUIRE(child_helpers(child).count == 0 && child_seconds(child) >= 0);
         REQUIRE(child_pause(child)); /* which the next question undoes */
         status = child_ask(child, json_incref(command), SECONDS, &reply);
         if (status == STATUS_OK)

@@ -3,12 +3,8 @@
 import re
 
 import pytest
-<<<<<<< HEAD
 import test_controls
-from program import MUTANTS, RELEASE, SANITIZED, SOURCE, call, expect, rows_of
-=======
 from program import MUTANTS, RELEASE, SANITIZED, SOURCE, call, expect, needs_release, rows_of
->>>>>>> bb588ea6 (timing: the parent times calls of hot on the CPU from outside, and a worker's slower clock fails the row)
 
 CASE = "double n=100003 input=normal dtype=f64"
 
