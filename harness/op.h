@@ -38,8 +38,8 @@ typedef struct Op {
     const char *summary;
     const ParamSpec *params;
     const DType *dtypes; /* that its cases may have, the default first, DTYPE_COUNT last; NULL: f64 and f32 */
-    /* Meaningful input families, NULL-terminated; see verify/families.h. An op with dtypes of its own has families of its own too,
-     * made by generate(). */
+    /* Meaningful input families, NULL-terminated; see verify/families.h. An op whose dtypes are no floating-point numbers has
+     * families of its own too, made by generate(). */
     const char *const *families;
     const Bound *bounds;
     int in_count, out_count;

@@ -89,6 +89,7 @@ typedef struct Variant {
     const char *summary;       /* one line: what `rungs list` and the report print */
     const char *origin;        /* where the algorithm comes from */
     const ParamSpec *tunables; /* NULL: none */
+    const DType *dtypes;       /* of the case, that it takes, DTYPE_COUNT last; NULL: all of the op's but f16 and bf16 */
     const char *bound;         /* a looser bound of the op that this variant declares ("textbook"); NULL: none */
     const char *not_emulated;  /* why the emulator cannot run it (inline PTX, clusters); NULL: it can */
 

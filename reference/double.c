@@ -8,15 +8,17 @@ static const ParamSpec PARAMS[] = {
 
 static const char *const FAMILIES[] = {"uniform", "normal", "ones", "ramp", "mixed", "denormal", "naninf", "real:NAME", NULL};
 
+static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+
 static const Bound BOUNDS[] = {{"exact", "0: doubling is exact in binary floating point"}, {NULL, NULL}};
 
 static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
     (void)bound;
     const size_t n = array_count(&in[0]);
     for (size_t i = 0; i < n; i++) {
-        const double x = vector_at(&in[0], i);
+        const double x = number_at(&in[0], i);
         /* Doubling overflows in the dtype of the output, not in that of the reference. */
-        out[0].value[i] = problem->dtype == DTYPE_F64 ? 2 * x : (double)(float)(2 * x);
+        out[0].value[i] = number_rounded(problem->dtype, 2 * x);
         out[0].tolerance[i] = 0;
     }
     return STATUS_OK;
@@ -32,6 +34,7 @@ RUNGS_OP(double) = {
     .summary = "y[i] = 2 x[i]",
     .params = PARAMS,
     .families = FAMILIES,
+    .dtypes = DTYPES,
     .bounds = BOUNDS,
     .in_count = 1,
     .out_count = 1,

@@ -1,8 +1,9 @@
-/* vector.h - what ops have in common: reading numbers of either dtype, and ops from one vector x[n] to one vector y[n] of the same
+/* vector.h - what ops have in common: ops from one vector x[n] to one vector y[n] of the same
  * dtype. */
 #ifndef RUNGS_REFERENCE_VECTOR_H
 #define RUNGS_REFERENCE_VECTOR_H
 
+#include "base/numbers.h"
 #include "op.h"
 
 #include <math.h>
@@ -22,18 +23,9 @@ Status vector_expect_floats(const Array *array, const char *name, const Array *l
 /* u8: 1 where a segment begins, some 257 elements apart, else 0. */
 Status vector_generate_mask(const Case *problem, uint64_t stream, Array *mask);
 
-/* Element i of floats or doubles; of an f32 or f64 array. */
+/* Element i of floats or doubles. */
 static inline double vector_load(const void *data, bool f32, size_t i) {
     return f32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
-}
-static inline double vector_at(const Array *array, size_t i) {
-    return vector_load(array->data, array->dtype == DTYPE_F32, i);
-}
-static inline void vector_put(Array *array, size_t i, double value) {
-    if (array->dtype == DTYPE_F64)
-        ((double *)array->data)[i] = value;
-    else
-        ((float *)array->data)[i] = (float)value;
 }
 
 /* A NaN on the left gives what is on the right. */
@@ -43,15 +35,6 @@ static inline double larger(double a, double b) {
 
 static inline size_t fewer(size_t a, size_t b) {
     return a < b ? a : b;
-}
-
-/* Is element i of an f32 or f64 array neither NaN nor infinite? */
-static inline bool vector_finite_at(const Array *array, size_t i) {
-    return array->dtype == DTYPE_F64 ? isfinite(((const double *)array->data)[i]) : isfinite(((const float *)array->data)[i]);
-}
-
-static inline bool vector_nan_at(const Array *array, size_t i) {
-    return array->dtype == DTYPE_F64 ? isnan(((const double *)array->data)[i]) : isnan(((const float *)array->data)[i]);
 }
 
 #endif

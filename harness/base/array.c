@@ -8,9 +8,13 @@ static const struct {
     size_t size;
     double unit_roundoff;
 } DTYPES[DTYPE_COUNT] = {
-    [DTYPE_F32] = {"f32", "float32", 4, 0x1p-24}, [DTYPE_F64] = {"f64", "float64", 8, 0x1p-53},
-    [DTYPE_I32] = {"i32", "int32", 4, 0},         [DTYPE_I64] = {"i64", "int64", 8, 0},
+    [DTYPE_F32] = {"f32", "float32", 4, 0x1p-24},
+    [DTYPE_F64] = {"f64", "float64", 8, 0x1p-53},
+    [DTYPE_I32] = {"i32", "int32", 4, 0},
+    [DTYPE_I64] = {"i64", "int64", 8, 0},
     [DTYPE_U8] = {"u8", "uint8", 1, 0},
+    [DTYPE_F16] = {"f16", "float16", 2, 0x1p-11},
+    [DTYPE_BF16] = {"bf16", "bfloat16", 2, 0x1p-8},
 };
 
 size_t dtype_size(DType dtype) {
@@ -23,6 +27,14 @@ double dtype_unit_roundoff(DType dtype) {
 
 const char *dtype_name(DType dtype) {
     return DTYPES[dtype].name;
+}
+
+const char *dtype_numpy(DType dtype) {
+    return DTYPES[dtype].numpy_name;
+}
+
+bool dtype_is_real(DType dtype) {
+    return DTYPES[dtype].unit_roundoff > 0;
 }
 
 bool dtype_parse(const char *word, DType *out) {

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-typedef enum DType { DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64, DTYPE_U8, DTYPE_COUNT } DType;
+typedef enum DType { DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64, DTYPE_U8, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT } DType;
 
 enum { ARRAY_MAX_RANK = 4, ARRAY_NAME_MAX = 32, OP_MAX_ARRAYS = 8 };
 
@@ -22,9 +22,11 @@ typedef struct Array {
 } Array;
 
 size_t dtype_size(DType dtype); /* bytes of one element */
-/* Unit round-off u (half the machine epsilon): 2^-24, 2^-53; 0 for integers. */
+/* Unit round-off u (half the machine epsilon): 2^-24, 2^-53, 2^-11, 2^-8; 0 for integers. */
 double dtype_unit_roundoff(DType dtype);
-const char *dtype_name(DType dtype); /* "f32", "f64", "i32", "i64", "u8" */
+const char *dtype_name(DType dtype);  /* "f32", "f64", "i32", "i64", "u8", "f16", "bf16" */
+const char *dtype_numpy(DType dtype); /* "float32"; "bfloat16" is that of ml_dtypes */
+bool dtype_is_real(DType dtype);      /* of floating-point numbers: base/numbers.h reads them */
 /* Reads "f32", "float32", "f64", ...; false if the word names no dtype. */
 bool dtype_parse(const char *word, DType *out);
 

@@ -31,17 +31,19 @@ static Status find_dtype(const char *path, const char *descr, DType *out) {
     static const struct {
         const char *descr;
         DType dtype;
-    } known[] = {{"f4", DTYPE_F32}, {"f8", DTYPE_F64}, {"i4", DTYPE_I32}, {"i8", DTYPE_I64}, {"u1", DTYPE_U8}, {"b1", DTYPE_U8}};
+    } known[] = {{"f4", DTYPE_F32}, {"f8", DTYPE_F64}, {"i4", DTYPE_I32}, {"i8", DTYPE_I64},
+                 {"u1", DTYPE_U8},  {"b1", DTYPE_U8},  {"f2", DTYPE_F16}, {"V2", DTYPE_BF16}};
     for (size_t i = 0; descr[0] && i < sizeof known / sizeof *known; i++) {
         if (strcmp(descr + 1, known[i].descr) != 0) continue;
         *out = known[i].dtype;
-        if (descr[0] == '<' || (descr[0] == '|' && known[i].dtype == DTYPE_U8)) return STATUS_OK;
+        if (descr[0] == '<' || (descr[0] == '|' && (known[i].dtype == DTYPE_U8 || known[i].dtype == DTYPE_BF16))) return STATUS_OK;
         if (descr[0] == '>')
             return status_fail(STATUS_INVALID, "%s: dtype '%s' is big endian; little endian ('<%s') is expected", path, descr,
                                known[i].descr);
     }
-    return status_fail(STATUS_INVALID, "%s: dtype '%s' is not supported; '<f4', '<f8', '<i4', '<i8', '|u1' or '|b1' is expected",
-                       path, descr);
+    return status_fail(STATUS_INVALID,
+                       "%s: dtype '%s' is not supported; '<f2', '<f4', '<f8', '<i4', '<i8', '|u1' or '|b1' is expected", path,
+                       descr);
 }
 
 /* The preamble and the header's text (malloc'd), leaving the file at the data. */
@@ -84,7 +86,8 @@ static Status describe(const char *path, const json_t *header, bool tuple, Array
                  *shape = json_object_get(header, "shape");
     if (!descr || !order || !shape || json_object_size(header) != 3)
         return malformed(path, "a dictionary with each of 'descr', 'fortran_order', 'shape' once");
-    if (json_is_array(descr)) return status_fail(STATUS_INVALID, "%s: dtype is structured; f4, f8, i4, i8 or u1 is expected", path);
+    if (json_is_array(descr))
+        return status_fail(STATUS_INVALID, "%s: dtype is structured; f2, f4, f8, i4, i8 or u1 is expected", path);
     if (!json_is_string(descr)) return malformed(path, "a quoted word as 'descr'");
     if (!json_is_boolean(order)) return malformed(path, "True or False as 'fortran_order'");
     if (!json_is_array(shape)) return malformed(path, "a shape such as (3, 4)");
@@ -162,7 +165,7 @@ Status npy_read(const char *path, Array *out) {
 
 /* Version 1.0: the data begin at a multiple of 64 bytes. Returns the length. */
 static size_t format_header(const Array *array, char text[WRITTEN_HEADER_MAX]) {
-    static const char *const descr[DTYPE_COUNT] = {"<f4", "<f8", "<i4", "<i8", "|u1"};
+    static const char *const descr[DTYPE_COUNT] = {"<f4", "<f8", "<i4", "<i8", "|u1", "<f2", "<V2"};
     char shape[ARRAY_MAX_RANK * 24] = "";
     size_t used = 0;
     for (int d = 0; d < array->rank; d++)

@@ -1,5 +1,6 @@
 #include "base/vary.h"
 
+#include "base/narrow.h"
 #include "base/shares.h"
 
 #include <string.h>
@@ -50,6 +51,17 @@ static void vary_f64(const Vary *self, size_t begin, size_t end, const double *a
     }
 }
 
+static void vary_narrow(const Vary *self, NarrowForm form, size_t begin, size_t end, const uint16_t *a, const uint16_t *b,
+                        uint16_t *to) {
+    for (size_t i = begin; i < end; i++) {
+        const double x = narrow_value(form, a[i]);
+        if (self->how != VARY_MIX)
+            to[i] = narrow_bits(form, vary_number(self, i, x));
+        else
+            to[i] = vary_takes(vary_bits(self, i / VARY_BITS), i, x, narrow_value(form, b[i])) ? b[i] : a[i];
+    }
+}
+
 static void copy(size_t size, size_t begin, size_t end, const void *a, void *to) {
     if (to != a && end > begin) memcpy((char *)to + begin * size, (const char *)a + begin * size, (end - begin) * size);
 }
@@ -62,6 +74,8 @@ void vary_some(const Vary *self, DType dtype, size_t begin, size_t end, const vo
         vary_f32(self, begin, end, a, b, to);
     else if (self->how != VARY_NOTHING && dtype == DTYPE_F64)
         vary_f64(self, begin, end, a, b, to);
+    else if (self->how != VARY_NOTHING && (dtype == DTYPE_F16 || dtype == DTYPE_BF16))
+        vary_narrow(self, dtype == DTYPE_F16 ? NARROW_F16 : NARROW_BF16, begin, end, a, b, to);
     else
         copy(size, begin, end, a, to);
     if (kept < end && kept_end > begin) copy(size, kept > begin ? kept : begin, kept_end, a, to);

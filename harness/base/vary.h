@@ -45,8 +45,8 @@ typedef struct Vary {
 Vary vary_open(VaryHow how, uint64_t key, size_t n);
 /* For input number `input` of a timed call by the call's key. almost: a few elements stay those of the first set. */
 Vary vary_input(VaryHow how, uint64_t key, int input, size_t n, bool almost);
-/* Elements [begin, end) of an array on the host, f32, f64 or, for VARY_LETTERS, u8; a, b, to: where element 0 of each set and of
- * the result is. b is read by VARY_MIX alone; to may be a. */
+/* Elements [begin, end) of an array on the host, of floating-point numbers or, for VARY_LETTERS, u8; a, b, to: where element 0 of
+ * each set and of the result is. b is read by VARY_MIX alone; to may be a. */
 void vary_some(const Vary *self, DType dtype, size_t begin, size_t end, const void *a, const void *b, void *to);
 /* All elements, on all cores where they are many. */
 void vary_all(const Vary *self, DType dtype, size_t n, const void *a, const void *b, void *to);

@@ -55,12 +55,10 @@ static bool is_one_of(DType dtype, const DType *dtypes) {
 
 /* The dtypes of an op, by NumPy's names: "float32 or float64". */
 static char *list_dtypes(const DType *dtypes, char text[64]) {
-    static const char *const WORDS[DTYPE_COUNT] = {
-        [DTYPE_F32] = "float32", [DTYPE_F64] = "float64", [DTYPE_I32] = "int32", [DTYPE_I64] = "int64", [DTYPE_U8] = "uint8"};
     text[0] = '\0';
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
         if (is_one_of((DType)dtype, dtypes))
-            snprintf(text + strlen(text), 64 - strlen(text), "%s%s", text[0] ? " or " : "", WORDS[dtype]);
+            snprintf(text + strlen(text), 64 - strlen(text), "%s%s", text[0] ? " or " : "", dtype_numpy((DType)dtype));
     return text;
 }
 
@@ -82,6 +80,9 @@ static Status read_inputs(Exec *e) {
         TRY(npy_read(e->in.values[k], &e->own[i]));
         memcpy(e->own[i].name, e->in_shapes[i].name, sizeof e->own[i].name);
         const DType dtype = e->own[i].dtype;
+        if (dtype == DTYPE_BF16 && !(e->dtype && strcmp(e->dtype, dtype_name(dtype)) == 0))
+            return status_fail(STATUS_INVALID, "%s: dtype '<V2' has no name; if it is ml_dtypes' bfloat16, add --set dtype=bf16",
+                               file);
         if (e->in_shapes[i].dtype != dtypes[0]) { /* a mask or characters, say: of one dtype in every case */
             if (dtype == e->in_shapes[i].dtype) continue;
             return status_fail(STATUS_INVALID, "%s: dtype %s; %s is expected of '%s'", file, dtype_name(dtype),

@@ -15,7 +15,7 @@ It has a dictionary VARIANT, a plain literal that the build reads without import
                "bitmap": True,            # optional: strings always come with a validity bitmap, not only where an input has one
                "facts": ["utf8"]}         # optional: of peer_forms.FACTS; supports() finds case["facts"]["utf8"]
 
-and three functions. `case` is the protocol's: case["params"]["window"], case["dtype"] ("f32" | "f64").
+and three functions. `case` is the protocol's: case["params"]["window"], case["dtype"] ("f32" | "f64" | "f16" | "bf16").
 
     supports(case, tunables) -> None, or the reason why not. Imports nothing.
     prepare(case, tunables, shapes) -> state. Sees no data: shapes["x"] has shape, dtype and size. Imports the library (an ImportError

@@ -350,10 +350,22 @@ def import_peer(impls, variant):
     return module
 
 
+def numpy_dtype(name):
+    import numpy
+
+    if name != "bf16":
+        return numpy.dtype({"f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "u8": "u1", "f16": "<f2"}[name])
+    try:
+        import ml_dtypes
+    except ImportError as error:
+        raise Failure("unsupported", "bf16 in NumPy needs the package ml_dtypes (pip install ml_dtypes)") from error
+    return numpy.dtype(ml_dtypes.bfloat16)
+
+
 def map_array(array, files, mode):
     import numpy
 
-    dtype = numpy.dtype({"f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "u8": "u1"}[array[wire.KEY_DTYPE]])
+    dtype = numpy_dtype(array[wire.KEY_DTYPE])
     shape = tuple(array[wire.KEY_SHAPE])
     if math.prod(shape) == 0:  # nothing can be mapped
         return numpy.empty(shape, dtype)

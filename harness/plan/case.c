@@ -70,7 +70,7 @@ static Status set_input(const Op *op, Case *problem, const char *text) {
                                  "input='%.80s' is not an input family of %s", text, op->name);
     if (strlen(text) >= sizeof problem->input)
         return status_fail(STATUS_INVALID, "input='%.80s': at most %zu characters are allowed", text, sizeof problem->input - 1);
-    if (!op->dtypes) TRY(family_check(text));
+    if (dtype_is_real(case_dtypes(op)[0])) TRY(family_check(text));
     snprintf(problem->input, sizeof problem->input, "%s", text);
     return STATUS_OK;
 }

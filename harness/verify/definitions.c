@@ -1,5 +1,7 @@
 #include "verify/definitions.h"
 
+#include "base/numbers.h"
+
 #include <math.h>
 
 enum { ALL = 1024, ENDS = 32, BETWEEN = 256, BETWEEN_LEAST = 16, OPERATIONS = 4000000 };
@@ -23,8 +25,7 @@ static size_t look_at(const Looks *looks, size_t k) {
     return ENDS + (k - 2 * (size_t)ENDS) * looks->stride;
 }
 
-static bool is_beyond(double wrong, double right, double tolerance, bool f32) {
-    if (f32) wrong = (double)(float)wrong;
+static bool is_beyond(double wrong, double right, double tolerance) {
     if (!isfinite(wrong) || !isfinite(right)) return !(wrong == right || (isnan(wrong) && isnan(right)));
     return fabs(wrong - right) > tolerance + 0x1p-50 * fabs(wrong);
 }
@@ -41,7 +42,7 @@ Definitions definitions_told(const Op *op, const Case *problem, const Array *in,
             double wrong;
             if (!op->wrong_value(problem, in, right, which, output, i, &wrong)) continue;
             found.applies |= bit;
-            if (is_beyond(wrong, of->value[i], of->tolerance[i], out[output].dtype == DTYPE_F32)) found.told |= bit;
+            if (is_beyond(number_rounded(out[output].dtype, wrong), of->value[i], of->tolerance[i])) found.told |= bit;
         }
     }
     return found;

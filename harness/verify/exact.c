@@ -1,5 +1,7 @@
 #include "verify/exact.h"
 
+#include "base/numbers.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -205,10 +207,8 @@ static void put_row(Writer *w, const Array *actual, const Array *expected, int c
 }
 
 static void put_element(Writer *w, const Array *array, size_t i) {
-    if (array->dtype == DTYPE_F32)
-        put(w, "%a", (double)((const float *)array->data)[i]);
-    else if (array->dtype == DTYPE_F64)
-        put(w, "%a", ((const double *)array->data)[i]);
+    if (dtype_is_real(array->dtype))
+        put(w, "%a", number_at(array, i));
     else if (array->dtype == DTYPE_U8)
         put(w, "0x%02" PRIx64, (uint64_t)integer_at(array, i));
     else

@@ -1,6 +1,7 @@
 /* Element i of a family is a function of (seed, stream, i) alone. A family is one line in EACH_FAMILY and one function. */
 #include "verify/families.h"
 
+#include "base/numbers.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "base/vary.h"
@@ -19,15 +20,15 @@
     F(integers, "random integers from -8 to 8")                                                                                    \
     F(offset, "a number follows: offset1e8 is 1e8 + N(0,1)")                                                                       \
     F(spike1e16, "U(0,1) with one 1e16 in every 100000 elements, at least one")                                                    \
-    F(outlier, "N(0,1) with one 1e150 in every 100000 elements, at least one; f32: 1e15")                                          \
+    F(outlier, "N(0,1) with one 1e150 in every 100000 elements, at least one; f32 and bf16: 1e15, f16: 3e4")                       \
     F(alternating, "large values of alternating sign that nearly cancel")                                                          \
-    F(mixed, "both signs, magnitudes from 2^-40 to 2^40")                                                                          \
+    F(mixed, "both signs, magnitudes from 2^-40 to 2^40; f16: 2^-10 to 2^10")                                                      \
     F(denormal, "subnormal numbers of the dtype, both signs")                                                                      \
     F(naninf, "U(0,1) with a NaN, a +inf and a -inf near each other in every 100000 elements")                                     \
     F(gaps, "N(0,1) with runs of NaN: up to 64 in every 128 elements, 128 at most")                                                \
     F(sorted, "ascending, in (0,1)")                                                                                               \
     F(heavytail, "Cauchy: no mean, no variance")                                                                                   \
-    F(huge, "U(-1,1) times 2^34 in f32, 2^258 in f64: fourth powers overflow")
+    F(huge, "U(-1,1) times 2^258; f32 and bf16: 2^34, f16: 2^5: fourth powers overflow")
 
 enum {
     KEYS = 4,
@@ -43,6 +44,16 @@ typedef struct Draw {
     DType dtype;
     double offset;
 } Draw;
+
+/* What follows from the range of a type. */
+static const struct Range {
+    double outlier;
+    int mixed, huge;      /* exponents */
+    int fraction, lowest; /* bits of a subnormal number, exponent of the least */
+} RANGES[DTYPE_COUNT] = {[DTYPE_F64] = {1e150, 40, 258, 52, -1074},
+                         [DTYPE_F32] = {1e15, 40, 34, 23, -149},
+                         [DTYPE_F16] = {3e4, 10, 5, 10, -24},
+                         [DTYPE_BF16] = {1e15, 40, 34, 7, -133}};
 
 static double uniform_at(const Draw *d, size_t i) {
     return rng_uniform(d->key[0], i);
@@ -83,7 +94,7 @@ static double spike1e16_at(const Draw *d, size_t i) {
 static double outlier_at(const Draw *d, size_t i) {
     const size_t period = i / PERIOD, room = period == 0 && d->n < PERIOD ? d->n : PERIOD;
     const bool planted = i % PERIOD == rng_at(d->key[2], period) % room;
-    return !planted ? normal_at(d, i) : d->dtype == DTYPE_F32 ? 1e15 : 1e150;
+    return !planted ? normal_at(d, i) : RANGES[d->dtype].outlier;
 }
 
 static double alternating_at(const Draw *d, size_t i) {
@@ -91,14 +102,16 @@ static double alternating_at(const Draw *d, size_t i) {
 }
 
 static double mixed_at(const Draw *d, size_t i) {
+    const int range = RANGES[d->dtype].mixed;
     const uint64_t bits = rng_at(d->key[1], i);
-    const double magnitude = ldexp(1 + uniform_at(d, i), (int)((bits >> 1) % 80) - 40);
+    const double magnitude = ldexp(1 + uniform_at(d, i), (int)((bits >> 1) % (2 * (uint64_t)range)) - range);
     return bits & 1 ? -magnitude : magnitude;
 }
 
 static double denormal_at(const Draw *d, size_t i) {
     const uint64_t bits = rng_at(d->key[0], i);
-    const double magnitude = d->dtype == DTYPE_F32 ? ldexp((double)(bits >> 41), -149) : ldexp((double)(bits >> 12), -1074);
+    const struct Range *range = &RANGES[d->dtype];
+    const double magnitude = ldexp((double)(bits >> (64 - range->fraction)), range->lowest);
     return bits & 1 ? -magnitude : magnitude;
 }
 
@@ -134,7 +147,7 @@ static double heavytail_at(const Draw *d, size_t i) {
 }
 
 static double huge_at(const Draw *d, size_t i) {
-    return ldexp(2 * uniform_at(d, i) - 1, d->dtype == DTYPE_F32 ? 34 : 258);
+    return ldexp(2 * uniform_at(d, i) - 1, RANGES[d->dtype].huge);
 }
 
 #define FAMILY_LINE(word, summary) {#word, summary},
@@ -184,31 +197,6 @@ Status family_check(const char *name) {
     return find(name, &index, &offset);
 }
 
-static void put(Array *array, size_t i, double value) {
-    if (array->dtype == DTYPE_F64)
-        ((double *)array->data)[i] = value;
-    else
-        ((float *)array->data)[i] = (float)value;
-}
-
-Status family_fill(const Case *problem, uint64_t stream, Array *array) {
-    if (array->dtype != DTYPE_F32 && array->dtype != DTYPE_F64)
-        return status_fail(STATUS_INTERNAL, "%s: input families are for f32 and f64, not %s", array->name,
-                           dtype_name(array->dtype));
-    if (starts_with(problem->input, REAL)) return family_real_fill(problem->input + strlen(REAL), problem->seed, stream, array);
-    int index;
-    Draw draw = {.n = array_count(array), .dtype = array->dtype};
-    TRY(find(problem->input, &index, &draw.offset));
-    for (uint64_t k = 0; k < KEYS; k++) draw.key[k] = rng_at(rng_at(problem->seed, stream), k);
-    const ElementAt element_at = ELEMENTS[index];
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < draw.n; i++) put(array, i, element_at(&draw, i));
-    return STATUS_OK;
-}
-
-/* ---- The inputs of timed calls, and other data of families that a seed does not change (ramp, ones, real:NAME): NaN keeps its
- * places, the scale stays, and no scaled, shifted or rotated result of another draw is correct. */
-
 /* VARY_MIX: the family has a seed. */
 static VaryHow variation_of(const char *family) {
     if (strcmp(family, "ramp") == 0) return VARY_STEPS;
@@ -217,9 +205,28 @@ static VaryHow variation_of(const char *family) {
     return starts_with(family, REAL) ? VARY_FACTORS : VARY_MIX;
 }
 
-static double number_at(const Array *array, size_t i) {
-    return array->dtype == DTYPE_F64 ? ((const double *)array->data)[i] : (double)((const float *)array->data)[i];
+Status family_fill(const Case *problem, uint64_t stream, Array *array) {
+    if (!dtype_is_real(array->dtype))
+        return status_fail(STATUS_INTERNAL, "%s: input families are for floating-point numbers, not %s", array->name,
+                           dtype_name(array->dtype));
+    if (starts_with(problem->input, REAL)) return family_real_fill(problem->input + strlen(REAL), problem->seed, stream, array);
+    int index;
+    Draw draw = {.n = array_count(array), .dtype = array->dtype};
+    TRY(find(problem->input, &index, &draw.offset));
+    if (variation_of(problem->input) == VARY_STEPS && 1.125 * (double)draw.n > 1 / dtype_unit_roundoff(array->dtype) &&
+        dtype_size(array->dtype) < sizeof(float))
+        return status_fail(STATUS_UNSUPPORTED,
+                           "input=ramp counts up to n, and %s has whole numbers up to %g: another family, or a smaller n",
+                           dtype_name(array->dtype), 1 / dtype_unit_roundoff(array->dtype));
+    for (uint64_t k = 0; k < KEYS; k++) draw.key[k] = rng_at(rng_at(problem->seed, stream), k);
+    const ElementAt element_at = ELEMENTS[index];
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < draw.n; i++) number_put(array, i, element_at(&draw, i));
+    return STATUS_OK;
 }
+
+/* ---- The inputs of timed calls, and other data of families that a seed does not change (ramp, ones, real:NAME): NaN keeps its
+ * places, the scale stays, and no scaled, shifted or rotated result of another draw is correct. */
 
 /* Has it the family's numbers, or others that Op.generate put there? */
 static bool is_plain(VaryHow how, const Array *in) {
@@ -227,7 +234,7 @@ static bool is_plain(VaryHow how, const Array *in) {
     const size_t n = array_count(in);
     for (size_t k = 0; k < LOOKS && n > 0; k++) {
         const size_t i = k * (n - 1) / (LOOKS - 1);
-        const double expected = how == VARY_STEPS    ? (in->dtype == DTYPE_F32 ? (double)(float)i : (double)i)
+        const double expected = how == VARY_STEPS    ? number_rounded(in->dtype, (double)i)
                                 : how == VARY_LEVELS ? 1
                                                      : number_at(in, 0);
         if (number_at(in, i) != expected) return false;
@@ -237,8 +244,8 @@ static bool is_plain(VaryHow how, const Array *in) {
 
 VaryHow family_vary(const Op *op, const Case *problem, int index, const Array *in) {
     if (op->text == index + 1) return VARY_LETTERS;
-    if (in->dtype != DTYPE_F32 && in->dtype != DTYPE_F64) return VARY_NOTHING;
-    const VaryHow how = op->dtypes ? VARY_MIX : variation_of(problem->input);
+    if (!dtype_is_real(in->dtype)) return VARY_NOTHING;
+    const VaryHow how = dtype_is_real(problem->dtype) ? variation_of(problem->input) : VARY_MIX;
     const bool own = index == 0 && (how == VARY_FACTORS || how == VARY_MIX || is_plain(how, in));
     return own ? how : VARY_MIX;
 }
@@ -248,8 +255,8 @@ VaryHow family_vary(const Op *op, const Case *problem, int index, const Array *i
 /* anew: the case's seed gives other data, for a family without one by varying those of `named`. */
 static Status family_input_by(const Op *op, const Case *named, const Case *problem, bool anew, int index, Array *in) {
     const uint64_t stream = (uint64_t)index;
-    if (in->dtype == DTYPE_F32 || in->dtype == DTYPE_F64) {
-        const VaryHow how = op->dtypes ? VARY_MIX : variation_of(problem->input);
+    if (dtype_is_real(in->dtype)) {
+        const VaryHow how = dtype_is_real(problem->dtype) ? variation_of(problem->input) : VARY_MIX;
         const bool varied = anew && how != VARY_MIX && how != VARY_VALUE;
         TRY(family_fill(varied ? named : problem, stream, in));
         const Vary vary = vary_open(how, rng_at(rng_at(problem->seed, stream), KEYS), array_count(in));

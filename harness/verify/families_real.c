@@ -1,6 +1,7 @@
 #include "verify/families.h"
 
 #include "base/npy.h"
+#include "base/numbers.h"
 #include "base/output.h"
 #include "base/places.h"
 #include "base/process.h"
@@ -109,16 +110,8 @@ Status family_real_fill(const char *name, uint64_t seed, uint64_t stream, Array 
     }
     const size_t start = (size_t)(((seed - 1) * 7919 + stream * 104729) % length);
     const double *from = series.data;
-    double *f64 = array->dtype == DTYPE_F64 ? array->data : NULL;
-    float *f32 = array->dtype == DTYPE_F32 ? array->data : NULL;
 #pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < n; i++) {
-        const double value = from[(start + i) % length];
-        if (f64)
-            f64[i] = value;
-        else
-            f32[i] = (float)value;
-    }
+    for (size_t i = 0; i < n; i++) number_put(array, i, from[(start + i) % length]);
     free(series.data);
     return STATUS_OK;
 }

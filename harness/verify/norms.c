@@ -2,6 +2,7 @@
  * number of chunks is fixed, so that a report does not depend on the number of threads. */
 #include "verify/norms.h"
 
+#include "base/numbers.h"
 #include "base/poison.h"
 
 #include <math.h>
@@ -19,10 +20,6 @@ typedef struct Part {
     long double error_sum, reference_sum; /* of squares; long double so that 1e200 squared does not overflow */
 } Part;
 
-static double element(const Array *array, size_t i) {
-    return array->dtype == DTYPE_F64 ? ((const double *)array->data)[i] : (double)((const float *)array->data)[i];
-}
-
 /* An array that may still hold poison, and the pattern as its elements. */
 typedef struct Poisoned {
     const Array *array;
@@ -30,6 +27,8 @@ typedef struct Poisoned {
 } Poisoned;
 
 static bool is_poison(const Poisoned *actual, size_t i) {
+    if (dtype_size(actual->array->dtype) == sizeof(uint16_t))
+        return ((const uint16_t *)actual->array->data)[i] == (uint16_t)actual->pattern;
     if (actual->array->dtype == DTYPE_F32) {
         uint32_t bits;
         memcpy(&bits, (const float *)actual->array->data + i, sizeof bits);
@@ -43,10 +42,14 @@ static bool is_poison(const Poisoned *actual, size_t i) {
 /* Distance between neighbouring numbers of the dtype at x, which is finite; at 0 and among subnormals the smallest there is. Put
  * together from the bits: this runs once per element. */
 static double spacing(double x, DType dtype) {
+    static const struct {
+        uint64_t least, digits; /* the smallest normal exponent, in the place that double has it; bits behind the point */
+    } FORMS[DTYPE_COUNT] = {
+        [DTYPE_F64] = {1, 52}, [DTYPE_F32] = {1023 - 126, 23}, [DTYPE_F16] = {1023 - 14, 10}, [DTYPE_BF16] = {1023 - 126, 7}};
+    const uint64_t least = FORMS[dtype].least, digits = FORMS[dtype].digits;
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    const uint64_t exponent = bits >> 52 & 0x7ff, least = dtype == DTYPE_F64 ? 1 : 1023 - 126,
-                   digits = dtype == DTYPE_F64 ? 52 : 23;
+    const uint64_t exponent = bits >> 52 & 0x7ff;
     const uint64_t e = exponent > least ? exponent : least;
     bits = e > digits ? (e - digits) << 52 : UINT64_C(1) << (e - 1);
     memcpy(&x, &bits, sizeof bits);
@@ -102,14 +105,14 @@ static void add_squares(Part *part, const Poisoned *actual, const double *value,
     double errors = 0, references = 0;
     long double wide_errors = 0, wide_references = 0;
     for (size_t i = begin; i < end; i++) {
-        const double a = element(actual->array, i), err = a - value[i];
+        const double a = number_at(actual->array, i), err = a - value[i];
         if (!isfinite(value[i]) || !isfinite(a) || is_poison(actual, i)) continue;
         errors += err * err;
         references += value[i] * value[i];
     }
     const bool good = errors < 0x1p1000 && references < 0x1p1000 && references > 0x1p-900 && (errors == 0 || errors > 0x1p-900);
     for (size_t i = begin; i < end && !good; i++) {
-        const double a = element(actual->array, i);
+        const double a = number_at(actual->array, i);
         if (!isfinite(value[i]) || !isfinite(a) || is_poison(actual, i)) continue;
         wide_errors += ((long double)a - value[i]) * ((long double)a - value[i]);
         wide_references += (long double)value[i] * value[i];
@@ -126,10 +129,10 @@ static void compare_part(const Poisoned *actual, const double *value, const doub
         for (size_t i = first; i < last; i++) {
             weigh(&part, value[i], tolerance[i]);
             if (!is_poison(actual, i)) {
-                compare_element(&part, i, element(actual->array, i), value[i], tolerance[i], actual->array->dtype);
+                compare_element(&part, i, number_at(actual->array, i), value[i], tolerance[i], actual->array->dtype);
             } else {
                 if (part.report.unwritten++ == 0) part.report.first_unwritten = i;
-                const double a = element(actual->array, i);
+                const double a = number_at(actual->array, i);
                 const bool right = fabs(a - value[i]) <= tolerance[i] || (isnan(a) && isnan(value[i]));
                 part.wrong_poison += !right;
             }
@@ -184,7 +187,7 @@ void norms_compare_poisoned(const Array *actual, const double *value, const doub
         r->worst = r->first_unwritten;
     if (n > 0) {
         r->worst_truth = value[r->worst];
-        r->worst_actual = element(actual, r->worst);
+        r->worst_actual = number_at(actual, r->worst);
         r->worst_tolerance = tolerance[r->worst];
     }
     r->vacuous = total.weighed > 0 ? (double)total.vacuous / (double)total.weighed : 0;
@@ -212,8 +215,7 @@ char *norms_explain(const ErrorReport *report, const char *output, const Array *
         used = snprintf(text, size, "%s[%zu] is %a (%.9g), expected %a (%.9g) within %a: the error %a is %.3g times the tolerance",
                         output, r->worst, r->worst_actual, r->worst_actual, r->worst_truth, r->worst_truth, r->worst_tolerance,
                         fabs(r->worst_actual - r->worst_truth), r->max_ratio);
-    if (input && input->data && r->worst < array_count(input) && (input->dtype == DTYPE_F32 || input->dtype == DTYPE_F64) &&
-        used >= 0 && (size_t)used < size)
-        snprintf(text + used, size - (size_t)used, "; %s[%zu] is %a", input->name, r->worst, element(input, r->worst));
+    if (input && input->data && r->worst < array_count(input) && dtype_is_real(input->dtype) && used >= 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, "; %s[%zu] is %a", input->name, r->worst, number_at(input, r->worst));
     return text;
 }

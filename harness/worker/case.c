@@ -178,6 +178,22 @@ Status case_open(Worker *worker, const json_t *command) {
     return status;
 }
 
+/* Of a variant that says nothing, code is from before there were types of two bytes, and takes them for four. */
+static bool takes(const Variant *variant, DType dtype) {
+    if (!variant->dtypes) return !(dtype_is_real(dtype) && dtype_size(dtype) < sizeof(float));
+    const DType *one = variant->dtypes;
+    while (*one != DTYPE_COUNT && *one != dtype) one++;
+    return *one == dtype;
+}
+
+Status variant_supports(const Variant *variant, const VariantArgs *args) {
+    char reason[REASON_MAX] = "";
+    if (!takes(variant, args->problem->dtype))
+        return status_fail(STATUS_UNSUPPORTED, "does not take %s: .dtypes of its descriptor says what it takes",
+                           dtype_name(args->problem->dtype));
+    return variant->supports && !variant->supports(args, reason) ? status_fail(STATUS_UNSUPPORTED, "%s", reason) : STATUS_OK;
+}
+
 /* What is the variant's, under the time-out for its code. */
 Status case_prepare(Worker *worker, json_t *reply) {
     if (!worker->id) return status_fail(STATUS_INTERNAL, "prepare before open");
@@ -191,8 +207,7 @@ Status case_prepare(Worker *worker, json_t *reply) {
                           .out_count = worker->out_count,
                           .stream = worker->device->stream(),
                           .memory = resource_memory(worker->resource)};
-    char reason[REASON_MAX];
-    if (variant->supports && !variant->supports(args, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    TRY(variant_supports(variant, args));
     if (variant->scratch_bytes) {
         args->scratch_bytes = variant->scratch_bytes(args);
         const Array shape = array_1d("scratch", DTYPE_U8, args->scratch_bytes);

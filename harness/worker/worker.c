@@ -147,7 +147,6 @@ static Status do_count(Worker *worker, const json_t *command, json_t *reply) {
 /* supports(), and configuration() if that is wanted, by shapes; nothing of the question stays. */
 static Status question_supports(const json_t *command) {
     Worker asked = {0};
-    char reason[REASON_MAX] = "";
     TRY(case_choose(&asked, command));
     TRY(asked.op->shapes(&asked.problem, asked.in, asked.out));
     asked.args = (VariantArgs){.problem = &asked.problem,
@@ -156,9 +155,7 @@ static Status question_supports(const json_t *command) {
                                .in_count = asked.op->in_count,
                                .out = asked.out,
                                .out_count = asked.op->out_count};
-    const Variant *variant = asked.variant;
-    if (variant->supports && !variant->supports(&asked.args, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
-    return STATUS_OK;
+    return variant_supports(asked.variant, &asked.args);
 }
 
 /* About the device of the command, which stays open: limits are asked for again and again of one worker. */

@@ -141,6 +141,8 @@ int module_describe(const char *path, const char *id, int replies);
 Status case_choose(Worker *worker, const json_t *command);
 /* What is ours: the device, if it is not open yet, the arrays that were handed over, guarded buffers. */
 Status case_open(Worker *worker, const json_t *command);
+/* STATUS_UNSUPPORTED with the reason: the dtype, or what its supports() says. */
+Status variant_supports(const Variant *variant, const VariantArgs *args);
 /* What is the variant's: supports(), scratch, prepare(). The reply gets `prepare_seconds` and `launch`. */
 Status case_prepare(Worker *worker, json_t *reply);
 /* release(), and everything of the case is given back, whatever was opened of it; the device stays open. STATUS_CHECK if release()

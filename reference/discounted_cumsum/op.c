@@ -86,7 +86,7 @@ static Status adopt_x(const Array *x, Case *problem) {
 static Status expect_finite(const Array *array, const char *name) {
     const size_t count = array->data ? array_count(array) : 0; /* no data: shapes are all that is known */
     for (size_t i = 0; i < count; i++) {
-        const double value = vector_at(array, i);
+        const double value = number_at(array, i);
         if (!isfinite(value)) return status_fail(STATUS_INVALID, "%s[%zu] is %g: finite factors are expected", name, i, value);
     }
     return STATUS_OK;
@@ -96,7 +96,7 @@ static Status expect_finite(const Array *array, const char *name) {
 static Status set_discount(const Array *gamma, Case *problem) {
     if (!gamma->data) return STATUS_OK;
     char text[32];
-    snprintf(text, sizeof text, "%.17g", vector_at(gamma, 0));
+    snprintf(text, sizeof text, "%.17g", number_at(gamma, 0));
     return params_set(&problem->params, "gamma", text);
 }
 
@@ -140,7 +140,7 @@ Status discount_generate_gamma(const Case *problem, Array *gamma) {
     const size_t count = array_count(gamma);
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < count; i++) {
-        vector_put(gamma, i, one ? parameter : parameter * (0.9 + 0.1 * rng_uniform(key, i)));
+        number_put(gamma, i, one ? parameter : parameter * (0.9 + 0.1 * rng_uniform(key, i)));
     }
     return STATUS_OK;
 }
@@ -183,7 +183,7 @@ static DiscountReads row_reads(const Discount *self, const Array *x, size_t row)
         if (cut) reads.cuts++, first = true, decided = 0;
         if (decided == 0) reads.elements++, reads.carried += !first;
         if (decided > 0) decided--;
-        const bool finite = vector_finite_at(x, row * self->n + i);
+        const bool finite = isfinite(number_at(x, row * self->n + i));
         reads.resets += step > 0 && finite;
         if (!finite) decided = self->terms - 1;
         first = false;

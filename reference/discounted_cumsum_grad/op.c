@@ -79,7 +79,7 @@ static double least_read(const Case *problem, const Array *in, int bound) {
     const DiscountReads reads = discount_reads(&self, &in[IN_DY]);
     const size_t count = array_count(&in[IN_X]);
     bool finite = fabs(params_real(&problem->params, "gamma")) <= 1;
-    for (size_t i = 0; i < count && finite; i++) finite = vector_finite_at(&in[IN_X], i) && vector_finite_at(&in[IN_DY], i);
+    for (size_t i = 0; i < count && finite; i++) finite = isfinite(number_at(&in[IN_X], i)) && isfinite(number_at(&in[IN_DY], i));
     const double x = finite && self.terms > 1 ? (double)self.batch * (double)(self.n - 1) - reads.cuts : 0;
     return (reads.elements + x) * (double)dtype_size(problem->dtype) + discount_factor_reads(problem, &self, &reads);
 }

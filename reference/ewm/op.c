@@ -192,7 +192,8 @@ static size_t series_reads(const Ewm *self, const Array *x, size_t begin, size_t
     if (needed < (self->agg == EWM_MEAN ? 1u : 2u)) needed = self->agg == EWM_MEAN ? 1 : 2;
     bool decided = false;
     for (; i < self->n && (i == begin || !self->starts || !self->starts[i]); i++) {
-        const bool finite = vector_finite_at(x, i), gap = !finite && !self->propagate && vector_nan_at(x, i);
+        const double value = number_at(x, i);
+        const bool finite = isfinite(value), gap = !self->propagate && isnan(value);
         if (!finite && !gap) decided = true;
         if (finite) observations++;
         if (!decided && observations >= needed) read = i - begin + 1;

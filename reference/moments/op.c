@@ -88,7 +88,7 @@ static Status generate(const Case *problem, int index, Array *in) {
         const uint64_t key = rng_at(problem->seed, UINT64_C(0x77656967687473));
         const bool heavy = strcmp(problem->input, "heavytail") == 0;
 #pragma omp parallel for schedule(static)
-        for (size_t i = 0; i < n; i++) vector_put(in, i, heavy ? exp2(60 * rng_uniform(key, i) - 30) : 0.5 + rng_uniform(key, i));
+        for (size_t i = 0; i < n; i++) number_put(in, i, heavy ? exp2(60 * rng_uniform(key, i) - 30) : 0.5 + rng_uniform(key, i));
         return STATUS_OK;
     }
     if (params_choice(&problem->params, "columns") != COLUMNS_SCALED) return STATUS_OK;
@@ -96,8 +96,8 @@ static Status generate(const Case *problem, int index, Array *in) {
     const size_t cols = in->shape[1];
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < n; i++) {
-        const double c = (double)(i % cols + 1), value = vector_at(in, i);
-        vector_put(in, i, uniform ? c * (3 * value - 1) : c * value);
+        const double c = (double)(i % cols + 1), value = number_at(in, i);
+        number_put(in, i, uniform ? c * (3 * value - 1) : c * value);
     }
     return STATUS_OK;
 }
@@ -121,7 +121,7 @@ static double least_read(const Case *problem, const Array *in, int bound) {
     if (!decided) return 0;
     for (size_t row = 0; row < rows; row++)
         for (size_t c = 0; c < cols; c++)
-            if (!vector_finite_at(&in[0], row * cols + c)) decided[c] = true;
+            if (!isfinite(number_at(&in[0], row * cols + c))) decided[c] = true;
     size_t read = 0;
     for (size_t c = 0; c < cols; c++) read += decided[c] ? 0 : rows;
     free(decided);

@@ -208,7 +208,7 @@ Status moments_weights_range(const Array *weights, double *least, double *most) 
     static const double WEIGHTS_APART = 0x1p600; /* sums of w (x - mean)^6 stay clear of the ends of the range */
     *least = INFINITY, *most = 0;
     for (size_t i = 0; i < array_count(weights); i++) {
-        const double w = vector_at(weights, i);
+        const double w = number_at(weights, i);
         if (!(w > 0 && w <= DBL_MAX))
             return status_fail(STATUS_INVALID, "weights[%zu] is %g; weights are positive and finite", i, w);
         *least = w < *least ? w : *least;
@@ -232,7 +232,7 @@ static Status weigh(Settling *self, const Array *weights) {
     self->least_weight = least * self->input.weight_scale;
     self->total = dd_from(0);
     for (size_t i = 0; i < self->input.rows; i++)
-        self->total = dd_add_double(self->total, vector_at(weights, i) * self->input.weight_scale);
+        self->total = dd_add_double(self->total, number_at(weights, i) * self->input.weight_scale);
     return STATUS_OK;
 }
 

@@ -67,7 +67,7 @@ static double least_read(const Case *problem, const Array *in, int bound) {
     if (agg == ROLLING_APPLY || ((agg == ROLLING_VAR || agg == ROLLING_STD) && w == 1)) return 0;
     size_t read = 0, run = 0;
     for (size_t i = 0; i <= n; i++) {
-        if (i < n && vector_finite_at(&in[0], i)) {
+        if (i < n && isfinite(number_at(&in[0], i))) {
             run++;
             continue;
         }

@@ -1,0 +1,126 @@
+"""f16 and bf16 through the whole program: files, families, timed calls, verdicts. NumPy's float16 and the bits of float32 say what is right."""
+
+import numpy as np
+import pytest
+
+from program import call, expect, expect_error, rows_of
+
+ALL = np.arange(1 << 16, dtype=np.uint16)
+VARIANT = "double/cpu_loop"
+
+
+def doubled_bf16(bits):
+    """Of the upper halves of float32: doubling is exact, or overflows."""
+    with np.errstate(over="ignore"):
+        return ((bits.astype(np.uint32) << 16).view(np.float32) * np.float32(2)).view(np.uint32) >> 16
+
+
+def same(a, b, is_nan):
+    return np.array_equal(a[~is_nan], b[~is_nan])
+
+
+def test_every_f16(folder):
+    np.save(folder / "x.npy", ALL.view(np.float16))
+    done = call("exec", VARIANT, "--in", "x=x.npy", "--out", "y=y.npy", "--check", cwd=folder)
+    expect(done.returncode == 0 and "check: y passes" in done.stdout, "all f16", done)
+    y = np.load(folder / "y.npy")
+    assert y.dtype == np.float16
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = ALL.view(np.float16) * np.float16(2)
+    assert np.array_equal(np.isnan(y), np.isnan(expected))
+    assert same(y.view(np.uint16), expected.view(np.uint16), np.isnan(expected))
+
+
+def test_every_bf16(folder):
+    """NumPy has no bfloat16: files hold two bytes an element, as ml_dtypes writes them."""
+    np.save(folder / "x.npy", ALL.view("V2"))
+    words = ("exec", VARIANT, "--in", "x=x.npy", "--out", "y=y.npy", "--check")
+    expect_error(call(*words, cwd=folder), 2, "x.npy: dtype '<V2' has no name", "--set dtype=bf16")
+    done = call(*words, "--set", "dtype=bf16", cwd=folder)
+    expect(done.returncode == 0, "all bf16", done)
+    y = np.load(folder / "y.npy")
+    assert y.dtype == np.dtype("V2")
+    bits, expected = y.view(np.uint16), doubled_bf16(ALL)
+    is_nan = (ALL & 0x7FFF) > 0x7F80
+    assert ((bits[is_nan] & 0x7FFF) > 0x7F80).all()
+    assert same(bits.astype(np.uint32), expected, is_nan)
+
+
+def test_files_of_other_types(folder):
+    np.save(folder / "x.npy", np.zeros(8, np.float16))
+    expect_error(
+        call("exec", "rolling/cpu_best", "--in", "x=x.npy", "--set", "window=2", "--out", "y=y.npy", cwd=folder),
+        2,
+        "x.npy: dtype f16; float32 or float64 is expected",
+    )
+    np.save(folder / "x.npy", np.zeros(8, ">f2"))
+    expect_error(call("exec", VARIANT, "--in", "x=x.npy", "--out", "y=y.npy", cwd=folder), 2, "big endian")
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("family", ["uniform", "normal", "ones", "mixed", "denormal", "naninf"])
+def test_rows(folder, dtype, family):
+    """Verified and timed, each sample on data of its own."""
+    out = folder / "rows.jsonl"
+    done = call(
+        "run", f"double n=20011 dtype={dtype} input={family}", "--variants", "cpu_loop", "--quick", "--out", out
+    )
+    (row,) = rows_of(out)
+    expect(done.returncode == 0 and row["verdict"] == "pass", f"{dtype} {family}", done)
+    assert row["dtype"] == dtype and row["timing"]["cold"]["count"] >= 3
+    assert row["work"]["bytes"] == 2 * 2 * 20011
+
+
+@pytest.mark.parametrize("dtype, n", [("f16", 2000), ("bf16", 300)])
+def test_a_ramp_ends_where_the_type_does(folder, dtype, n):
+    out = folder / "rows.jsonl"
+    call("run", f"double n={n} dtype={dtype} input=ramp", "--variants", "cpu_loop", "--quick", "--out", out)
+    (row,) = rows_of(out)
+    assert row["verdict"] != "pass" and "counts up to n" in row["reason"], row
+    out.unlink()
+    done = call("run", f"double n=200 dtype={dtype} input=ramp", "--variants", "cpu_loop", "--quick", "--out", out)
+    expect(done.returncode == 0, "as far as whole numbers go", done)
+
+
+def test_an_op_without_the_type():
+    expect_error(call("run", "rolling n=1000 dtype=f16"), 2, "dtype='f16' is not allowed", "f64")
+
+
+WRONG = """#include "base/narrow.h"
+#include "variant.h"
+
+static Status run(const VariantArgs *args) {
+    const NarrowForm form = args->problem->dtype == DTYPE_F16 ? NARROW_F16 : NARROW_BF16;
+    const uint16_t *x = args->in[0].data;
+    uint16_t *y = args->out[0].data;
+    for (size_t i = 0; i < array_count(&args->in[0]); i++) y[i] = (uint16_t)(narrow_bits(form, 2 * narrow_value(form, x[i])) + 1);
+    return STATUS_OK;
+}
+
+static const DType DTYPES[] = {DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+RUNGS_VARIANT(double, cpu_one_up) = {
+    .backend = BACKEND_CPU, .summary = "wrong", .origin = "a test", .dtypes = DTYPES, .run = run};
+"""
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_one_unit_in_the_last_place_is_seen(folder, dtype):
+    """Of the type: the error is counted in those."""
+    (folder / "cpu_one_up.c").write_text(WRONG)
+    out = folder / "rows.jsonl"
+    words = ("--op", "double", f"n=20011 dtype={dtype}", "--no-sandbox", "--quick", "--out", out)
+    done = call("try", folder / "cpu_one_up.c", *words)
+    rows = {row["variant"]: row for row in rows_of(out)}
+    wrong = next(row for name, row in rows.items() if "one_up" in name)
+    expect(done.returncode == 1 and wrong["verdict"] == "fail", dtype, done)
+    assert wrong["errors"]["y"]["max_ulp"] == 1, wrong
+
+
+def test_a_variant_that_does_not_say_that_it_takes_the_type(folder):
+    """It is skipped: it would take two bytes for four."""
+    out = folder / "rows.jsonl"
+    text = WRONG.replace(".dtypes = DTYPES, ", "").replace("static const DType DTYPES[]", "const DType SILENT[]")
+    (folder / "cpu_silent.c").write_text(text)
+    call("try", folder / "cpu_silent.c", "--op", "double", "n=1003 dtype=f16", "--no-sandbox", "--quick", "--out", out)
+    silent = next(row for row in rows_of(out) if "silent" in row["variant"])
+    assert silent["verdict"] == "skip" and "f16" in silent["reason"] and ".dtypes" in silent["reason"], silent
