@@ -5,35 +5,43 @@
 #include "base/array.h"
 #include "base/narrow.h"
 
-/* Element i of an array of f64, f32, f16 or bf16. */
-static inline double number_at(const Array *array, size_t i) {
-    switch (array->dtype) {
+/* Element i of numbers of a type: f64, f32, f16 or bf16. */
+static inline double number_in(DType dtype, const void *data, size_t i) {
+    switch (dtype) {
     case DTYPE_F64:
-        return ((const double *)array->data)[i];
+        return ((const double *)data)[i];
     case DTYPE_F16:
-        return narrow_value(NARROW_F16, ((const uint16_t *)array->data)[i]);
+        return narrow_value(NARROW_F16, ((const uint16_t *)data)[i]);
     case DTYPE_BF16:
-        return narrow_value(NARROW_BF16, ((const uint16_t *)array->data)[i]);
+        return narrow_value(NARROW_BF16, ((const uint16_t *)data)[i]);
     default:
-        return (double)((const float *)array->data)[i];
+        return (double)((const float *)data)[i];
     }
 }
 
-/* As the nearest number of the array's type, ties to even. */
-static inline void number_put(Array *array, size_t i, double value) {
-    switch (array->dtype) {
+/* As the nearest number of the type, ties to even. */
+static inline void number_set(DType dtype, void *data, size_t i, double value) {
+    switch (dtype) {
     case DTYPE_F64:
-        ((double *)array->data)[i] = value;
+        ((double *)data)[i] = value;
         break;
     case DTYPE_F16:
-        ((uint16_t *)array->data)[i] = narrow_bits(NARROW_F16, value);
+        ((uint16_t *)data)[i] = narrow_bits(NARROW_F16, value);
         break;
     case DTYPE_BF16:
-        ((uint16_t *)array->data)[i] = narrow_bits(NARROW_BF16, value);
+        ((uint16_t *)data)[i] = narrow_bits(NARROW_BF16, value);
         break;
     default:
-        ((float *)array->data)[i] = (float)value;
+        ((float *)data)[i] = (float)value;
     }
+}
+
+static inline double number_at(const Array *array, size_t i) {
+    return number_in(array->dtype, array->data, i);
+}
+
+static inline void number_put(Array *array, size_t i, double value) {
+    number_set(array->dtype, array->data, i, value);
 }
 
 /* The number of that type nearest to a double. */

@@ -1,6 +1,6 @@
 #include "base/vary.h"
 
-#include "base/narrow.h"
+#include "base/numbers.h"
 #include "base/shares.h"
 
 #include <string.h>
@@ -127,18 +127,14 @@ static double other_number(const Vary *self, size_t i, double a, double b) {
 }
 
 static double read_element(const Rewriting *self, const void *from, size_t i) {
-    return self->dtype == DTYPE_F32   ? (double)((const float *)from)[i]
-           : self->dtype == DTYPE_F64 ? ((const double *)from)[i]
-                                      : (double)((const unsigned char *)from)[i];
+    return self->dtype == DTYPE_U8 ? (double)((const unsigned char *)from)[i] : number_in(self->dtype, from, i);
 }
 
 static void write_element(const Rewriting *self, size_t i, double value) {
-    if (self->dtype == DTYPE_F32)
-        ((float *)self->to)[i] = (float)value;
-    else if (self->dtype == DTYPE_F64)
-        ((double *)self->to)[i] = value;
-    else
+    if (self->dtype == DTYPE_U8)
         ((unsigned char *)self->to)[i] = (unsigned char)value;
+    else
+        number_set(self->dtype, self->to, i, value);
 }
 
 void vary_rewrite(Rewriting *self, size_t state) {

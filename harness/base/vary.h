@@ -63,7 +63,7 @@ static inline double vary_constant(uint64_t one, uint64_t other) {
 enum { VARY_PLACES = 2 };
 typedef struct Rewriting {
     Vary how;
-    DType dtype; /* f32, f64, u8 */
+    DType dtype; /* of floating-point numbers, or u8 */
     size_t n;
     const void *a, *b; /* the two sets */
     void *to;          /* in state 0 at first */

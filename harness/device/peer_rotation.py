@@ -13,7 +13,7 @@ Number = ctypes.c_int
 VariedInput = structure(  # as in measure/measure.h
     "VariedInput", how=Number, input=Number, dtype=Number, almost=Flag, key=ctypes.c_uint64, n=Size
 )
-DTYPES = {"<f4": 0, "<f8": 1, "<i4": 2, "<i8": 3, "|u1": 4}  # as in base/array.h
+DTYPES = {"<f4": 0, "<f8": 1, "<i4": 2, "<i8": 3, "|u1": 4, "<f2": 5, "<V2": 6}  # as in base/array.h
 REWRITTEN_BYTES = 16 << 20  # a sample is one call where there are more
 SLOW_CALL_SECONDS = 0.05  # of a call that warms the caches
 
