@@ -18,7 +18,8 @@ Status vector_set_size(Case *problem, const char *name, size_t value) {
 }
 
 Status vector_adopt(const Array *in, Case *problem) {
-    if (in[0].rank < 0) return status_fail(STATUS_INVALID, "input 'x' is missing; a one-dimensional f32 or f64 array is expected");
+    if (in[0].rank < 0)
+        return status_fail(STATUS_INVALID, "input 'x' is missing; a one-dimensional array of floating-point numbers is expected");
     if (in[0].rank != 1) return status_fail(STATUS_INVALID, "x: one dimension is expected, not %d", in[0].rank);
     TRY(vector_expect_floats(&in[0], "x", NULL));
     problem->dtype = in[0].dtype;
@@ -26,8 +27,8 @@ Status vector_adopt(const Array *in, Case *problem) {
 }
 
 Status vector_expect_floats(const Array *array, const char *name, const Array *like) {
-    if (array->dtype != DTYPE_F32 && array->dtype != DTYPE_F64)
-        return status_fail(STATUS_INVALID, "%s: f32 or f64 is expected, not %s", name, dtype_name(array->dtype));
+    if (!dtype_is_real(array->dtype))
+        return status_fail(STATUS_INVALID, "%s: floating-point numbers are expected, not %s", name, dtype_name(array->dtype));
     if (like && array->dtype != like->dtype)
         return status_fail(STATUS_INVALID, "%s: %s is expected, as x has it, not %s", name, dtype_name(like->dtype),
                            dtype_name(array->dtype));

@@ -10,7 +10,8 @@
 
 /* Op.shapes: x[n] and y[n], n from the parameter of that name. */
 Status vector_shapes(const Case *problem, Array *in, Array *out);
-/* Op.adopt: dtype and n from x. STATUS_INVALID unless x is there, of one dimension, f32 or f64. */
+/* Op.adopt: dtype and n from x. STATUS_INVALID unless x is there, of one dimension, of floating-point
+ * numbers. */
 Status vector_adopt(const Array *in, Case *problem);
 
 /* params_int(), params_set() of a number of elements. */
@@ -18,7 +19,7 @@ static inline size_t vector_size(const Case *problem, const char *name) {
     return (size_t)params_int(&problem->params, name);
 }
 Status vector_set_size(Case *problem, const char *name, size_t value);
-/* STATUS_INVALID unless the array is f32 or f64, and of the dtype of `like`, the input x (NULL: either). */
+/* STATUS_INVALID unless the array is of floating-point numbers, and of the dtype of `like`, the input x (NULL: any). */
 Status vector_expect_floats(const Array *array, const char *name, const Array *like);
 /* u8: 1 where a segment begins, some 257 elements apart, else 0. */
 Status vector_generate_mask(const Case *problem, uint64_t stream, Array *mask);

@@ -1,9 +1,11 @@
 """f16 and bf16 through the whole program: files, families, timed calls, verdicts. NumPy's float16 and the bits of float32 say what is right."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 
-from program import call, expect, expect_error, rows_of
+from program import MUTANTS, call, expect, expect_error, rows_of
 
 ALL = np.arange(1 << 16, dtype=np.uint16)
 VARIANT = "double/cpu_loop"
@@ -11,7 +13,7 @@ VARIANT = "double/cpu_loop"
 
 def doubled_bf16(bits):
     """Of the upper halves of float32: doubling is exact, or overflows."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         return ((bits.astype(np.uint32) << 16).view(np.float32) * np.float32(2)).view(np.uint32) >> 16
 
 
@@ -124,3 +126,17 @@ def test_a_variant_that_does_not_say_that_it_takes_the_type(folder):
     call("try", folder / "cpu_silent.c", "--op", "double", "n=1003 dtype=f16", "--no-sandbox", "--quick", "--out", out)
     silent = next(row for row in rows_of(out) if "silent" in row["variant"])
     assert silent["verdict"] == "skip" and "f16" in silent["reason"] and ".dtypes" in silent["reason"], silent
+
+
+@pytest.mark.skipif(not MUTANTS.exists(), reason="the tests' variants are not built")
+def test_numpy(folder):
+    """f16 is its float16; bf16 takes ml_dtypes, without which the row says so."""
+    out = folder / "rows.jsonl"
+    cases = [f"double n=20011 dtype={dtype}" for dtype in ("f16", "bf16")]
+    done = call("run", *cases, "--variants", "peer_right", "--quick", "--out", out, program=MUTANTS)
+    f16, bf16 = rows_of(out)
+    expect(f16["verdict"] == "pass" and f16["timing"]["hot"]["count"] >= 3, "float16", done)
+    if importlib.util.find_spec("ml_dtypes"):
+        assert bf16["verdict"] == "pass", bf16
+    else:
+        assert bf16["verdict"] == "skip" and "ml_dtypes" in bf16["reason"], bf16
