@@ -138,10 +138,10 @@ static bool unweighted(const Array *x, int output, size_t column, double *value)
     const size_t rows = x->shape[0], cols = x->shape[1];
     if ((output != MOMENTS_MEAN && output != MOMENTS_VAR) || rows == 0 || rows * cols > ELEMENTS_MAX) return false;
     long double sum = 0, squares = 0;
-    for (size_t row = 0; row < rows; row++) sum += (long double)vector_at(x, row * cols + column);
+    for (size_t row = 0; row < rows; row++) sum += (long double)number_at(x, row * cols + column);
     const long double mean = sum / (long double)rows;
     for (size_t row = 0; row < rows && output == MOMENTS_VAR; row++) {
-        const long double d = (long double)vector_at(x, row * cols + column) - mean;
+        const long double d = (long double)number_at(x, row * cols + column) - mean;
         squares += d * d;
     }
     *value = (double)(output == MOMENTS_MEAN ? mean : squares / (long double)rows);
