@@ -13,7 +13,7 @@ static const double SHARE_OF_ROW = 0.2;      /* that it may take of the time of 
 static const double AGREES = 1.02;
 static const double FORGED = 1.5; /* two clocks agree, but samples are taken at other times: machines are busy now and then */
 static const double FAR = 64;
-enum { TRIES = 4 };
+enum { TRIES = 5 };
 
 typedef struct Outside {
     double seconds, cpu, said; /* by this process; of CPU time; by the worker */
@@ -67,7 +67,7 @@ static void refuse(Session *s, const Outside *call, double least, bool clocks_ag
                  least, hot->stats.median);
     else
         snprintf(reason, sizeof reason, "in timing, hot: a call takes %.3g s by the parent's clock, and %.3g s by the worker's",
-                 call->seconds, call->said);
+                 of_a_call(s, call), call->said);
     decide(s, VERDICT_FAIL, reason);
 }
 
@@ -84,7 +84,7 @@ static Status compare_clocks(Session *s, double timeout) {
         TRY(time_calls(s, 2 * calls, timeout, &two));
         call = difference(&one, &two, calls);
         least = fmin(least, of_a_call(s, &call));
-        clocks_agree = clocks_agree || call.seconds <= AGREES * call.said;
+        clocks_agree = clocks_agree || of_a_call(s, &call) <= AGREES * call.said;
         hot->clock_by = clocks_agree && least <= most ? CLOCK_BOTH : CLOCK_WORKER;
         if (hot->clock_by == CLOCK_BOTH) return STATUS_OK;
     }
