@@ -355,10 +355,8 @@ def numpy_dtype(name):
 
     if name != "bf16":
         return numpy.dtype({"f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "u8": "u1", "f16": "<f2"}[name])
-    try:
-        import ml_dtypes
-    except ImportError as error:
-        raise Failure("unsupported", "bf16 in NumPy needs the package ml_dtypes (pip install ml_dtypes)") from error
+    import ml_dtypes
+
     return numpy.dtype(ml_dtypes.bfloat16)
 
 
