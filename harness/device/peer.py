@@ -47,6 +47,7 @@ HOW_TO_GET = {
     **dict.fromkeys(
         ("torch", "cupy", "jax"), "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)"
     ),
+    "ml_dtypes": "NumPy has no bfloat16 without it: build/python/bin/pip install ml_dtypes",
     "pylibcudf": "optional, 0.4 GB: build/python/bin/pip install --no-deps --target build/cudf -r requirements-cudf.txt",
     "torch_discounted_cumsum": "./rungs compiles it where nvidia-smi finds a GPU (requirements-compiled.txt)",
 }

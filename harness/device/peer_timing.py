@@ -33,7 +33,7 @@ MeasuredWork = structure(
     between=BETWEEN,
     between_context=Pointer,
 )
-MeasureLimits = structure("MeasureLimits", min_samples=Size, max_samples=Size, seconds=ctypes.c_double)
+SamplingPace = structure("SamplingPace", min_samples=Size, max_samples=Size, seconds=ctypes.c_double)
 Samples = structure(
     "Samples",
     seconds=Numbers,
@@ -77,9 +77,9 @@ class Engine:
     def __init__(self, path):
         self.c = ctypes.CDLL(path)
         self.c.status_message.restype = ctypes.c_char_p
-        work, limits, samples = map(ctypes.POINTER, (MeasuredWork, MeasureLimits, Samples))
-        self.c.measure_gpu.argtypes = [ctypes.c_int, work, ctypes.c_void_p, limits, samples]
-        self.c.measure_cpu.argtypes = [ctypes.c_int, work, limits, samples]
+        work, pace, samples = map(ctypes.POINTER, (MeasuredWork, SamplingPace, Samples))
+        self.c.measure_gpu.argtypes = [ctypes.c_int, work, ctypes.c_void_p, pace, samples]
+        self.c.measure_cpu.argtypes = [ctypes.c_int, work, pace, samples]
         self.c.samples_free.argtypes = [samples]
 
     def time(self, mode, run, library, limits, rotation=None):
@@ -109,7 +109,7 @@ class Engine:
                 work.between = ctypes.cast(self.c.measure_rewrite, BETWEEN)
             elif not library.on_gpu:
                 work.after = CALL(lambda _: 0)  # a sample is one call
-        bounds = MeasureLimits(limits[wire.KEY_MIN_SAMPLES], limits[wire.KEY_MAX_SAMPLES], limits[wire.KEY_SECONDS])
+        bounds = SamplingPace(limits[wire.KEY_MIN_SAMPLES], limits[wire.KEY_MAX_SAMPLES], limits[wire.KEY_SECONDS])
         number = ctypes.c_int()
         self.c.mode_parse(mode.encode(), ctypes.byref(number))
         status = (

@@ -31,7 +31,7 @@ typedef struct CeilingTrial {
 } CeilingTrial;
 
 /* Times one trial: measure_cpu or measure_gpu with its mode and stream. */
-typedef Status (*CeilingTimer)(void *context, const MeasuredWork *work, const MeasureLimits *limits, Samples *out);
+typedef Status (*CeilingTimer)(void *context, const MeasuredWork *work, const SamplingPace *pace, Samples *out);
 
 typedef struct CeilingTask {
     const char *name, *unit;

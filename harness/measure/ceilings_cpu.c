@@ -12,12 +12,12 @@
 
 /* ---- The best of several ways, on either device. */
 
-static const MeasureLimits GLANCE = {.min_samples = 3, .max_samples = 7, .seconds = 0.02};
-static const MeasureLimits LOOK = {.min_samples = 9, .max_samples = 51, .seconds = 0.2};
+static const SamplingPace GLANCE = {.min_samples = 3, .max_samples = 7, .seconds = 0.02};
+static const SamplingPace LOOK = {.min_samples = 9, .max_samples = 51, .seconds = 0.2};
 
-static Status time_trial(const CeilingTask *task, const CeilingTrial *trial, const MeasureLimits *limits, Stats *stats) {
+static Status time_trial(const CeilingTask *task, const CeilingTrial *trial, const SamplingPace *pace, Stats *stats) {
     Samples samples;
-    TRY(task->timer(task->timer_context, &trial->work, limits, &samples));
+    TRY(task->timer(task->timer_context, &trial->work, pace, &samples));
     if (samples.count == 0)
         return status_fail(STATUS_UNSUPPORTED, "ceiling %s, %s: %s", task->name, trial->method, samples.why_none);
     *stats = stats_of(samples.seconds, samples.count);
@@ -101,18 +101,18 @@ __attribute__((noinline)) static Status run_nothing(void *context) {
     return STATUS_OK;
 }
 
-static Status time_hot(void *context, const MeasuredWork *work, const MeasureLimits *limits, Samples *out) {
+static Status time_hot(void *context, const MeasuredWork *work, const SamplingPace *pace, Samples *out) {
     (void)context;
-    return measure_cpu(MODE_HOT, work, limits, out);
+    return measure_cpu(MODE_HOT, work, pace, out);
 }
 
 /* The floor of a sample of one call, as cold takes them: the timer, a call, and nothing in between. */
-static Status time_single(void *context, const MeasuredWork *work, const MeasureLimits *limits, Samples *out) {
+static Status time_single(void *context, const MeasuredWork *work, const SamplingPace *pace, Samples *out) {
     (void)context;
     *out = (Samples){.calls_per_sample = 1, .clock = "steady clock"};
-    out->seconds = calloc(limits->max_samples, sizeof *out->seconds);
-    if (!out->seconds) return status_fail(STATUS_MEMORY, "no host memory for %zu samples", limits->max_samples);
-    for (; out->count < limits->max_samples; out->count++) {
+    out->seconds = calloc(pace->max_samples, sizeof *out->seconds);
+    if (!out->seconds) return status_fail(STATUS_MEMORY, "no host memory for %zu samples", pace->max_samples);
+    for (; out->count < pace->max_samples; out->count++) {
         const double begin = clock_seconds();
         (void)work->run(work->context);
         out->seconds[out->count] = clock_seconds() - begin;

@@ -67,13 +67,13 @@ static Status none(Samples *out, const char *why) {
     return STATUS_OK;
 }
 
-Status measure_cpu(Mode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out) {
+Status measure_cpu(Mode mode, const MeasuredWork *work, const SamplingPace *pace, Samples *out) {
     *out = (Samples){.calls_per_sample = 1, .clock = "steady clock"};
     if (mode == MODE_GRAPH) return none(out, "a CPU variant has no CUDA graph");
     if (mode == MODE_ENQUEUE || mode == MODE_COMPLETE) return none(out, "a CPU variant is done when its call returns; see `hot`");
     CpuSession session = {.work = work, .calls = 1};
     uint64_t *sweep = NULL;
-    const SamplingSource source = {mode, work, take, &session, limits, false};
+    const SamplingSource source = {mode, work, take, &session, pace, false};
     if (mode == MODE_COLD) {
         session.sweep = sweep = cache_sweep_open(&session.sweep_words);
         if (!sweep) {

@@ -170,9 +170,9 @@ static Status replay_refused(GpuSession *session, Status status, Samples *out) {
     return no_graph(out, "replay", status_message());
 }
 
-static Status take_series(GpuSession *session, const MeasureLimits *limits, Samples *out) {
+static Status take_series(GpuSession *session, const SamplingPace *pace, Samples *out) {
     const bool host = by_host(session->mode);
-    const SamplingSource source = {session->mode, session->work, host ? take_host : take_events, session, limits, true};
+    const SamplingSource source = {session->mode, session->work, host ? take_host : take_events, session, pace, true};
     session->source = &source;
     if (session->mode == MODE_GRAPH) {
         if (session->work->after) return no_graph(out, "the call allocates memory", "a replay would write to the old address");
@@ -194,7 +194,7 @@ static Status take_series(GpuSession *session, const MeasureLimits *limits, Samp
     return STATUS_OK;
 }
 
-Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const MeasureLimits *limits, Samples *out) {
+Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const SamplingPace *pace, Samples *out) {
     *out = Samples{};
     out->calls_per_sample = 1;
     out->clock = by_host(mode) ? CLOCK_HOST : CLOCK_QUEUED;
@@ -208,7 +208,7 @@ Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const Meas
         snprintf(out->why_none, sizeof out->why_none, "%s", status_message());
         return STATUS_OK;
     }
-    if (status == STATUS_OK) status = take_series(&session, limits, out);
+    if (status == STATUS_OK) status = take_series(&session, pace, out);
     if (session.graph) (void)cudaGraphExecDestroy(session.graph);
     if (session.begin) (void)cudaEventDestroy(session.begin);
     if (session.end) (void)cudaEventDestroy(session.end);

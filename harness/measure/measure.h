@@ -49,10 +49,10 @@ typedef struct MeasuredWork {
     void *between_context;
 } MeasuredWork;
 
-typedef struct MeasureLimits {
+typedef struct SamplingPace {
     size_t min_samples, max_samples;
     double seconds; /* aim: stop sampling once this much time went into a mode, but never below min_samples */
-} MeasureLimits;
+} SamplingPace;
 
 typedef struct Samples {
     double *seconds; /* per call, in the order taken */
@@ -67,10 +67,10 @@ typedef struct Samples {
 /* GPU: by CUDA events, launches queued behind a blocking kernel with a time-out; cold flushes L2 (>= 2x its size) before
  * every sample and outside the events; enqueue and complete by the steady clock. stream: cudaStream_t. A mode that cannot be had
  * gives count 0 and a reason, STATUS_OK. */
-Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const MeasureLimits *limits, Samples *out);
+Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const SamplingPace *pace, Samples *out);
 /* CPU: steady clock; cold reads a buffer of >= 2x the last-level cache before every sample. The modes of
  * a stream (graph, enqueue, complete) give a reason. */
-Status measure_cpu(Mode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out);
+Status measure_cpu(Mode mode, const MeasuredWork *work, const SamplingPace *pace, Samples *out);
 /* So many calls of the mode hot, all after one another, and what they took with between(). */
 Status measure_cpu_calls(const MeasuredWork *work, size_t calls, double *seconds);
 void samples_free(Samples *samples);
@@ -98,7 +98,7 @@ Status wrong_stream_gpu(Status (*run)(void *context), void *context, void *strea
 /* ---- sampling.c: from one pilot sample to a whole series: how many samples a mode gets, and where they are kept.
  *
  * The pilot is one sample (hot and graph: repeated with more calls until it lasts SAMPLING_SECONDS_MIN). The series has
- * seconds / (wall time of the pilot, flush and waiting included) samples, within the limits. A pilot of more than 0.1 s per call is
+ * seconds / (wall time of the pilot, flush and waiting included) samples, within the pace. A pilot of more than 0.1 s per call is
  * kept as the first sample, so that a slow call is not repeated for nothing; a shorter one may carry one-off costs. */
 /* A sample is made of enough calls to last this long, in the modes that may repeat: clocks and events resolve well below it. */
 #define SAMPLING_SECONDS_MIN 50e-6
@@ -119,7 +119,7 @@ typedef struct SamplingSource {
     const MeasuredWork *work;
     SamplingTake take;
     void *context;
-    const MeasureLimits *limits;
+    const SamplingPace *pace;
     bool on_gpu; /* keep an SM clock per sample */
 } SamplingSource;
 
@@ -132,11 +132,11 @@ Status sampling_prepare(const SamplingSource *source, Sample *sample);
 /* Fills out->seconds, sm_mhz and count. `pilot` was taken from the same source; one whose call was long is kept as the first
  * sample, so that a call of seconds is never run for nothing. On failure `out` is empty. */
 Status sampling_run(const SamplingSource *source, const Sample *pilot, Samples *out);
-/* The least number of samples where a call takes so long (0: not known): fewer than the limits say if these took more than twice
+/* The least number of samples where a call takes so long (0: not known): fewer than the pace says if these took more than twice
  * the mode's time, but three. */
-size_t sampling_least(const MeasureLimits *limits, double call_seconds);
+size_t sampling_least(const SamplingPace *pace, double call_seconds);
 /* How many samples a pilot of this wall time buys. */
-size_t sampling_count(const MeasureLimits *limits, double pilot_wall);
+size_t sampling_count(const SamplingPace *pace, double pilot_wall);
 
 #ifdef __cplusplus
 }

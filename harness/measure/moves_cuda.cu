@@ -190,9 +190,9 @@ struct Timing {
     void *stream;
 };
 
-Status time_gpu(void *context, const MeasuredWork *work, const MeasureLimits *limits, Samples *out) {
+Status time_gpu(void *context, const MeasuredWork *work, const SamplingPace *pace, Samples *out) {
     const Timing *timing = static_cast<const Timing *>(context);
-    return measure_gpu(timing->mode, work, timing->stream, limits, out);
+    return measure_gpu(timing->mode, work, timing->stream, pace, out);
 }
 
 /* The fastest way to read and write so many bytes. */
@@ -245,15 +245,15 @@ Status bytes_per_array(size_t hint, size_t *bytes) {
 
 /* ---- The least time to move bytes, in whatever way is fastest. */
 
-const MeasureLimits GLANCE = {5, 9, 5e-3}, LOOK = {9, 31, 20e-3};
+const SamplingPace GLANCE = {5, 9, 5e-3}, LOOK = {9, 31, 20e-3};
 
 const Move EMPTY = {"empty kernel", launch_nothing, false};
 
 /* The shortest sample is less than *limit: then it is the limit. */
-Status time_trial(Arena *arena, const Move *trial, Mode mode, const MeasureLimits *limits, Limit *limit) {
+Status time_trial(Arena *arena, const Move *trial, Mode mode, const SamplingPace *pace, Limit *limit) {
     const MeasuredWork work = {trial->run, arena, nullptr};
     Samples samples;
-    TRY(measure_gpu(mode, &work, arena->stream, limits, &samples));
+    TRY(measure_gpu(mode, &work, arena->stream, pace, &samples));
     for (size_t i = 0; i < samples.count; i++) {
         if (samples.seconds[i] >= limit->seconds) continue; /* false while there is none */
         limit->seconds = samples.seconds[i];

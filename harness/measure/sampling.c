@@ -37,7 +37,7 @@ static Status take(const SamplingSource *source, SamplePlace place, Sample *samp
     sample->wall = clock_seconds() - begin;
     if (!(sample->seconds >= 0))
         return status_fail(STATUS_INTERNAL, "%s: a sample took %a seconds", sample->place.mode, sample->seconds);
-    if (place.pilot && sample->seconds > KEEP_PILOT_SECONDS) sample->place.count = sampling_count(source->limits, sample->wall);
+    if (place.pilot && sample->seconds > KEEP_PILOT_SECONDS) sample->place.count = sampling_count(source->pace, sample->wall);
     if (work->taken && sample->place.count > 0) TRY(work->taken(work->context, &sample->place));
     return work->after ? work->after(work->context) : STATUS_OK;
 }
@@ -56,17 +56,17 @@ Status sampling_grow(const SamplingSource *source, size_t *calls, size_t most, S
     return STATUS_OK;
 }
 
-size_t sampling_least(const MeasureLimits *limits, double call_seconds) {
+size_t sampling_least(const SamplingPace *pace, double call_seconds) {
     enum { FEW = 3 };
-    const size_t most = limits->min_samples ? limits->min_samples : 1, few = most < FEW ? most : FEW;
-    const double fit = call_seconds > 0 ? 2 * limits->seconds / call_seconds : (double)most;
+    const size_t most = pace->min_samples ? pace->min_samples : 1, few = most < FEW ? most : FEW;
+    const double fit = call_seconds > 0 ? 2 * pace->seconds / call_seconds : (double)most;
     return fit < (double)few ? few : fit < (double)most ? (size_t)fit : most;
 }
 
-size_t sampling_count(const MeasureLimits *limits, double pilot_wall) {
-    const size_t least = limits->min_samples ? limits->min_samples : 1;
-    const size_t most = limits->max_samples > least ? limits->max_samples : least;
-    const double affordable = pilot_wall > 0 ? limits->seconds / pilot_wall : (double)most;
+size_t sampling_count(const SamplingPace *pace, double pilot_wall) {
+    const size_t least = pace->min_samples ? pace->min_samples : 1;
+    const size_t most = pace->max_samples > least ? pace->max_samples : least;
+    const double affordable = pilot_wall > 0 ? pace->seconds / pilot_wall : (double)most;
     if (!(affordable > (double)least)) return least;
     return affordable < (double)most ? (size_t)affordable : most;
 }
@@ -82,7 +82,7 @@ static Status take_series(const SamplingSource *source, size_t count, Samples *o
 }
 
 Status sampling_run(const SamplingSource *source, const Sample *pilot, Samples *out) {
-    const size_t count = sampling_count(source->limits, pilot->wall);
+    const size_t count = sampling_count(source->pace, pilot->wall);
     out->count = 0;
     out->seconds = calloc(count, sizeof *out->seconds);
     out->sm_mhz = source->on_gpu ? calloc(count, sizeof *out->sm_mhz) : NULL;

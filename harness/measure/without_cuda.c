@@ -9,7 +9,7 @@
     Status name(__VA_ARGS__) {                                                                                                     \
         return status_fail(STATUS_UNSUPPORTED, "built without CUDA");                                                              \
     }
-WITHOUT_CUDA(measure_gpu, Mode mode, const MeasuredWork *work, void *stream, const MeasureLimits *limits, Samples *out)
+WITHOUT_CUDA(measure_gpu, Mode mode, const MeasuredWork *work, void *stream, const SamplingPace *pace, Samples *out)
 WITHOUT_CUDA(ceilings_cuda, void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count)
 WITHOUT_CUDA(limit_cuda, void *stream, const LimitTask *task, Limit out[MEASURE_MODE_COUNT])
 WITHOUT_CUDA(wrong_stream_gpu, Status (*run)(void *), void *context, void *stream, const Array *outputs, int count,

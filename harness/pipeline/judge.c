@@ -353,8 +353,8 @@ static void begin_draw(Session *s) {
 
 Status timed_take(Session *s, double timeout_seconds, bool *taken) {
     const RunOptions *o = s->options;
-    const MeasureLimits limits = {.min_samples = o->min_samples, .seconds = o->seconds_per_mode};
-    const size_t least = o->draw.samples ? o->draw.samples : sampling_least(&limits, s->first_seconds),
+    const SamplingPace pace = {.min_samples = o->min_samples, .seconds = o->seconds_per_mode};
+    const size_t least = o->draw.samples ? o->draw.samples : sampling_least(&pace, s->first_seconds),
                  most = o->draw.samples ? o->draw.samples : o->max_samples;
     Timing timing = {.session = s, .least = least, .most = most > least ? most : least};
     begin_draw(s);

@@ -97,7 +97,7 @@ static ModeTiming timing_of(const Samples *samples) {
 }
 
 /* One mode, with what NVML says before and after it. */
-static Status time_mode(Mode mode, const Device *device, const MeasuredWork *work, const MeasureLimits *limits, json_t **out) {
+static Status time_mode(Mode mode, const Device *device, const MeasuredWork *work, const SamplingPace *pace, json_t **out) {
     const bool on_gpu = strcmp(device->kind, "cuda") == 0;
     DeviceState before, after;
     char uuid[48] = "";
@@ -105,7 +105,7 @@ static Status time_mode(Mode mode, const Device *device, const MeasuredWork *wor
     if (on_gpu) device_cuda_uuid(uuid);
     const bool known = conditions_now(*uuid ? uuid : NULL, &before);
     const Status status =
-        on_gpu ? measure_gpu(mode, work, device->stream(), limits, &samples) : measure_cpu(mode, work, limits, &samples);
+        on_gpu ? measure_gpu(mode, work, device->stream(), pace, &samples) : measure_cpu(mode, work, pace, &samples);
     ModeTiming timing = timing_of(&samples);
     if (status == STATUS_OK && known && conditions_now(uuid, &after)) timing.conditions = conditions_between(&before, &after);
     if (status == STATUS_OK) *out = samples_json(&timing);
@@ -114,16 +114,16 @@ static Status time_mode(Mode mode, const Device *device, const MeasuredWork *wor
 }
 
 static Status time_modes(const json_t *command, const Device *device, const MeasuredWork *work, json_t **timing) {
-    const MeasureLimits limits = {.min_samples = (size_t)json_integer_value(json_object_get(command, KEY_MIN_SAMPLES)),
-                                  .max_samples = (size_t)json_integer_value(json_object_get(command, KEY_MAX_SAMPLES)),
-                                  .seconds = json_number_value(json_object_get(command, KEY_SECONDS))};
+    const SamplingPace pace = {.min_samples = (size_t)json_integer_value(json_object_get(command, KEY_MIN_SAMPLES)),
+                               .max_samples = (size_t)json_integer_value(json_object_get(command, KEY_MAX_SAMPLES)),
+                               .seconds = json_number_value(json_object_get(command, KEY_SECONDS))};
     json_t *result = json_object(), *name;
     size_t i;
     json_array_foreach(json_object_get(command, KEY_MODES), i, name) {
         for (int mode = 0; mode < MEASURE_MODE_COUNT; mode++) {
             if (strcmp(json_string_value(name), mode_name((Mode)mode)) != 0) continue;
             json_t *timed = NULL;
-            const Status status = time_mode((Mode)mode, device, work, &limits, &timed);
+            const Status status = time_mode((Mode)mode, device, work, &pace, &timed);
             if (timed) json_object_set_new(result, mode_name((Mode)mode), timed);
             if (status == STATUS_OK) continue;
             json_decref(result);

@@ -84,7 +84,7 @@ static Status put_away(void *context) {
     return STATUS_OK;
 }
 
-static const MeasureLimits LIMITS = {5, 15, 0.5};
+static const SamplingPace LIMITS = {5, 15, 0.5};
 
 /* Measures; a Status that is not the expected one is a failed check. Leaves `samples` to the caller to free. */
 static Stats measure(Mode mode, Job *job, Samples *samples, Status expected, const char *what) {

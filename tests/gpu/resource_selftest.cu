@@ -74,11 +74,11 @@ static void what_is_kept(Call *call, const char *name) {
 
 static void samples(Call *call) {
     const MeasuredWork work = {run, call, put_away};
-    const MeasureLimits limits = {5, 20, 0.2};
+    const SamplingPace pace = {5, 20, 0.2};
     static const Mode MODES[] = {MODE_COLD, MODE_HOT, MODE_ENQUEUE, MODE_COMPLETE, MODE_GRAPH};
     for (size_t m = 0; m < sizeof MODES / sizeof *MODES; m++) {
         Samples taken;
-        check_status(measure_gpu(MODES[m], &work, device_cuda()->stream(), &limits, &taken), STATUS_OK, "samples of a mode");
+        check_status(measure_gpu(MODES[m], &work, device_cuda()->stream(), &pace, &taken), STATUS_OK, "samples of a mode");
         if (MODES[m] == MODE_GRAPH)
             check(taken.count == 0 && strstr(taken.why_none, "allocates memory"), "    no graph", "%.0f", (double)taken.count,
                   taken.why_none);

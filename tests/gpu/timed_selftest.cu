@@ -15,7 +15,7 @@
 #include <string.h>
 
 static cudaStream_t stream;
-static const MeasureLimits LIMITS = {5, 15, 0.5};
+static const SamplingPace LIMITS = {5, 15, 0.5};
 
 static __global__ void spin_kernel(unsigned long long duration) {
     unsigned long long begin, now;

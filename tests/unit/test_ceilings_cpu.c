@@ -40,8 +40,8 @@ typedef struct Told {
     const char *none;
 } Told;
 
-static Status told_timer(void *context, const MeasuredWork *work, const MeasureLimits *limits, Samples *out) {
-    (void)limits;
+static Status told_timer(void *context, const MeasuredWork *work, const SamplingPace *pace, Samples *out) {
+    (void)pace;
     Told *told = context;
     const int trial = *(const int *)work->context;
     *out = (Samples){.calls_per_sample = 1};

@@ -17,7 +17,7 @@
 enum { N_MAX = 5000, SHIFTS = 2, CONFIRMATIONS = 3 /* as many as before a row fails */ };
 static const size_t SHIFT[SHIFTS] = {0, 3}; /* elements: at a line, and at no vector */
 static const size_t COUNTS[] = {1, 7, 33, 64, 129, 500, 1000, 2000, N_MAX};
-static const MeasureLimits FEW = {.min_samples = 15, .max_samples = 15, .seconds = 1e9};
+static const SamplingPace FEW = {.min_samples = 15, .max_samples = 15, .seconds = 1e9};
 
 static _Alignas(64) float x[N_MAX + 3], y[N_MAX + 3], z[N_MAX + 3];
 static _Alignas(64) uint32_t words[N_MAX + 3];

@@ -23,8 +23,8 @@ static Status work(void *context) {
     return STATUS_OK;
 }
 
-static const MeasureLimits ENOUGH = {.min_samples = 2, .max_samples = 4, .seconds = 1e9};
-static const MeasureLimits HURRIED = {.min_samples = 2, .max_samples = 1000, .seconds = 0};
+static const SamplingPace ENOUGH = {.min_samples = 2, .max_samples = 4, .seconds = 1e9};
+static const SamplingPace HURRIED = {.min_samples = 2, .max_samples = 1000, .seconds = 0};
 
 static void counts_obey_the_limits(void **state) {
     (void)state;
@@ -52,9 +52,9 @@ static void a_long_pilot_is_a_sample(void **state) {
     (void)state;
     Job job = {.busy_seconds = 0.11};
     const MeasuredWork measured = {.run = work, .context = &job};
-    const MeasureLimits limits = {.min_samples = 3, .max_samples = 100, .seconds = 0.2};
+    const SamplingPace pace = {.min_samples = 3, .max_samples = 100, .seconds = 0.2};
     Samples samples;
-    assert_int_equal(measure_cpu(MODE_HOT, &measured, &limits, &samples), STATUS_OK);
+    assert_int_equal(measure_cpu(MODE_HOT, &measured, &pace, &samples), STATUS_OK);
     assert_int_equal(samples.count, 3);
     assert_int_equal(job.calls, 3);
     assert_int_equal(samples.calls_per_sample, 1);
@@ -139,7 +139,7 @@ static void samples_are_announced_and_shown(void **state) {
         Places places = {.job = {.busy_seconds = seconds[k / 2]}};
         const MeasuredWork measured = {.run = work_at_place, .context = &places, .before = before, .taken = taken};
         Samples samples;
-        assert_int_equal(measure_cpu(modes[k % 2], &measured, &(MeasureLimits){.min_samples = 3, .max_samples = 3}, &samples),
+        assert_int_equal(measure_cpu(modes[k % 2], &measured, &(SamplingPace){.min_samples = 3, .max_samples = 3}, &samples),
                          STATUS_OK);
         assert_int_equal(samples.count, 3);
         assert_int_equal(places.samples, 3);
@@ -223,7 +223,7 @@ static void what_lies_between_calls_is_not_in_their_time(void **state) {
     const MeasuredWork measured = {.run = busy_call, .between = busy_between};
     Samples samples;
     double least = 1;
-    assert_int_equal(measure_cpu(MODE_HOT, &measured, &(MeasureLimits){.min_samples = 50, .max_samples = 50}, &samples), STATUS_OK);
+    assert_int_equal(measure_cpu(MODE_HOT, &measured, &(SamplingPace){.min_samples = 50, .max_samples = 50}, &samples), STATUS_OK);
     for (size_t i = 0; i < samples.count; i++)
         if (samples.seconds[i] < least) least = samples.seconds[i];
     assert_true(least > 4.5e-6 && least < 7e-6);
@@ -307,20 +307,20 @@ static void failing_work_propagates_its_status(void **state) {
 
 static void pilots_buy_samples(void **state) {
     (void)state;
-    const MeasureLimits limits = {.min_samples = 5, .max_samples = 100, .seconds = 2};
-    assert_int_equal(sampling_count(&limits, 0.1), 20);
-    assert_int_equal(sampling_count(&limits, 3.0), 5);
-    assert_int_equal(sampling_count(&limits, 1e-9), 100);
-    assert_int_equal(sampling_count(&limits, 0), 100);
-    const MeasureLimits contradictory = {.min_samples = 9, .max_samples = 3, .seconds = 1};
+    const SamplingPace pace = {.min_samples = 5, .max_samples = 100, .seconds = 2};
+    assert_int_equal(sampling_count(&pace, 0.1), 20);
+    assert_int_equal(sampling_count(&pace, 3.0), 5);
+    assert_int_equal(sampling_count(&pace, 1e-9), 100);
+    assert_int_equal(sampling_count(&pace, 0), 100);
+    const SamplingPace contradictory = {.min_samples = 9, .max_samples = 3, .seconds = 1};
     assert_int_equal(sampling_count(&contradictory, 1e-9), 9);
-    const MeasureLimits zero = {0};
+    const SamplingPace zero = {0};
     assert_int_equal(sampling_count(&zero, 1), 1);
 }
 
 static void slow_calls_have_few_samples(void **state) {
     (void)state;
-    const MeasureLimits nine = {.min_samples = 9, .max_samples = 101, .seconds = 1}, one = {.min_samples = 1, .seconds = 1};
+    const SamplingPace nine = {.min_samples = 9, .max_samples = 101, .seconds = 1}, one = {.min_samples = 1, .seconds = 1};
     assert_int_equal(sampling_least(&nine, 0), 9);
     assert_int_equal(sampling_least(&nine, 0.2), 9);
     assert_int_equal(sampling_least(&nine, 0.4), 5);
