@@ -26,10 +26,12 @@ bool program_is_given(int argc, char **argv) {
 
 int program_try(int argc, char **argv) {
     const ModuleSettings *settings = modules_settings();
+    if (!settings->emulated)
+        return cli_fail(status_fail(STATUS_UNSUPPORTED,
+                                    "a program runs in the emulator, which this build does not have: it needs clang and CUDA's "
+                                    "headers; rungs doctor says what is missing"));
     const char **words = calloc((size_t)argc + 3, sizeof *words);
     if (!words) return cli_fail(status_fail(STATUS_MEMORY, "no memory for a command line"));
-    if (!settings->emulated)
-        return cli_fail(status_fail(STATUS_UNSUPPORTED, "a program runs in the emulator, which this build has not"));
     words[0] = settings->python;
     words[1] = places_harness("cmake/program.py");
     words[2] = settings->folder;

@@ -7,6 +7,9 @@ import subprocess
 
 import pytest
 
+from program import needs_emulator
+
+pytestmark = needs_emulator
 SOURCE = pathlib.Path(os.environ["RUNGS_SOURCE"]) / "tests/programs"
 RUNGS = os.environ["RUNGS"]
 
