@@ -40,14 +40,14 @@ class Results:
                     if timed and timed.get("median"):
                         self.times[campaign, row["case"], row["spec"], mode] = timed
 
-        self.told = collections.defaultdict(set)  # wrong definitions that any case of a variant in a campaign tells
+        self.rejected = collections.defaultdict(set)  # wrong definitions that any case of a variant in a campaign tells
         for campaign, some in self.campaigns.items():
             for row in (row for row in some if row["verdict"] == "pass"):
-                self.told[campaign, definition_of(row)].update(row.get("tells") or ())
+                self.rejected[campaign, definition_of(row)].update(row.get("tells") or ())
 
     def is_defined(self, row):
         """False: under its own, looser bound the row does not tell a wrong definition, and no other case of the variant does."""
-        return not is_declared(row) or set(untold(row)) <= self.told[self.campaign(row), definition_of(row)]
+        return not is_declared(row) or set(not_told(row)) <= self.rejected[self.campaign(row), definition_of(row)]
 
     def why_not_ranked(self, row):
         """Why a row that passed stands in no ranking; "": it may."""
@@ -214,7 +214,7 @@ def definition_of(row):
     return row["spec"], row["dtype"], is_declared(row), words
 
 
-def untold(row):
+def not_told(row):
     """Wrong definitions that the row's tolerances would let pass. Older rows do not have this."""
     return row.get("does_not_tell") or []
 
@@ -234,7 +234,7 @@ def verdict_words(row):
     """The verdict, which outputs it leaves out, and which wrong definitions it does not tell from the right one."""
     left_out = unjudged(row) if row["verdict"] == "pass" else []
     marks = [f" (not judgeable: {', '.join(left_out)})"] * bool(left_out)
-    marks += [f" (does not tell {', '.join(untold(row))})"] * (row["verdict"] == "pass" and bool(untold(row)))
+    marks += [f" (does not tell {', '.join(not_told(row))})"] * (row["verdict"] == "pass" and bool(not_told(row)))
     return row["verdict"] + "".join(marks)
 
 

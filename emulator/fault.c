@@ -147,16 +147,16 @@ static size_t describe_group(const Fiber *first, unsigned count, char *text, siz
 
 static void describe_block(const Block *block, char *text, size_t room) {
     enum { GROUPS_MAX = 6 };
-    static bool told[BLOCK_THREADS_MAX];
-    memset(told, 0, sizeof told);
+    static bool listed[BLOCK_THREADS_MAX];
+    memset(listed, 0, sizeof listed);
     char name[PLACE_MAX];
     size_t used = (size_t)snprintf(text, room, "in block %s ", fault_thread_text(block->index, name));
     int groups = 0;
     for (unsigned i = 0; i < block->threads && groups < GROUPS_MAX; i++) {
-        if (told[i] || block->fibers[i].state == FIBER_DONE) continue;
+        if (listed[i] || block->fibers[i].state == FIBER_DONE) continue;
         unsigned count = 0;
         for (unsigned j = i; j < block->threads; j++)
-            if (block->fibers[j].state != FIBER_DONE && same_place(&block->fibers[i], &block->fibers[j])) told[j] = true, count++;
+            if (block->fibers[j].state != FIBER_DONE && same_place(&block->fibers[i], &block->fibers[j])) listed[j] = true, count++;
         if (groups++ > 0 && used + 2 < room) used += (size_t)snprintf(text + used, room - used, "; ");
         used += describe_group(&block->fibers[i], count, text + used, room - used);
     }

@@ -145,7 +145,8 @@ static void report_race(const Access *mine, const Access *other, const void *add
                address_describe(address, what), describe_access(other, second, sizeof second), missing(mine, other));
 }
 
-/* Two unordered writes of one value are harmless on the hardware of today: a class of their own, told when the kernel has ended. */
+/* Two unordered writes of one value are harmless on the hardware of today: a class of their own, reported when the kernel has
+ * ended. */
 static char same_value_texts[FAULTS_MAX][MESSAGE_MAX];
 static int same_value_count;
 

@@ -1,4 +1,4 @@
-/* places.h - where this program finds its files, told by where the program itself lies; no path is compiled in.
+/* places.h - where this program finds its files, from where the program itself lies; no path is compiled in.
  *
  *     a build folder      bin/PROGRAM, and at the top the file rungs-places that CMake writes: the folders of project and harness
  *     an installed prefix bin/rungs, lib/rungs, share/rungs

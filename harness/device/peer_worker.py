@@ -185,7 +185,7 @@ class Worker:
         return {wire.KEY_OK: True, wire.KEY_PREPARE_SECONDS: None}
 
     def end(self, _):
-        """Nothing of the case is left but what libraries keep: their caches of memory are emptied, and what stays is told."""
+        """Nothing of the case is left but what libraries keep: their caches of memory are emptied, and the reply has what stays."""
         self.forget()
         gc.collect()
         if library := sys.modules.get("torch"):

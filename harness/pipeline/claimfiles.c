@@ -82,27 +82,27 @@ static int weight_of(const json_t *line) {
     return strcmp(outcome, CLAIM_OUTCOMES[CLAIM_NOT_RUN]) != 0;
 }
 
-/* One line for each machine that can tell; where none can, of those that ran the scenario the latest that says most. */
+/* One line for each machine whose rows decide it; where none do, of those that ran the scenario the latest that says most. */
 static void judge_one(const Claim *claim, json_t *machines, json_t *out) {
     const char *machine;
-    json_t *rows, *untold = NULL;
-    bool told = false;
+    json_t *rows, *best = NULL;
+    bool decided = false;
     json_object_foreach(machines, machine, rows) {
         json_t *line = claim_judge(claim, rows);
         const char *run = run_of(claim, rows);
         json_object_set_new(line, "schema", json_integer(ROW_SCHEMA_VERSION));
         if (weight_of(line) == 2) {
-            told = true;
+            decided = true;
             json_array_append(out, line);
-        } else if (run && (!untold || weight_of(line) >= weight_of(untold))) {
+        } else if (run && (!best || weight_of(line) >= weight_of(best))) {
             json_object_set_new(line, "run", json_string(run));
-            json_decref(untold);
-            untold = json_incref(line);
+            json_decref(best);
+            best = json_incref(line);
         }
         json_decref(line);
     }
-    if (!told && untold) json_array_append(out, untold);
-    json_decref(untold);
+    if (!decided && best) json_array_append(out, best);
+    json_decref(best);
 }
 
 Status claims_of_files(const Plan *plan, const char *const *paths, json_t **out) {

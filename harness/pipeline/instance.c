@@ -348,7 +348,7 @@ Status instance_definitions(Instance *instance, DataSet set, int bound, int outp
     if (!(instance->defined[set][bound] & 1u << output)) {
         const Reference *reference;
         TRY(instance_reference(instance, set, bound, &reference));
-        *known = definitions_told(instance->op, &instance->cases[set], instance->in[set], instance->out, reference, output);
+        *known = definitions_rejected(instance->op, &instance->cases[set], instance->in[set], instance->out, reference, output);
         instance->defined[set][bound] |= 1u << output;
     }
     *out = *known;

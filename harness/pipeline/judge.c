@@ -132,10 +132,10 @@ static Status tell_on(const Session *s, DataSet set) {
         Definitions of;
         if (!registry_gives(s->choice->entry, instance->out[i].name)) continue;
         TRY(instance_definitions(instance, set, s->bound, i, &of));
-        s->row->told |= of.told;
-        s->row->untold |= of.applies;
+        s->row->rejects |= of.rejected;
+        s->row->admits |= of.applies;
     }
-    s->row->untold &= ~s->row->told;
+    s->row->admits &= ~s->row->rejects;
     return STATUS_OK;
 }
 
@@ -143,7 +143,7 @@ Status tell_definitions(Session *s) {
     s->row->wrong = s->instance->op->wrong;
     if (!s->row->wrong) return STATUS_OK;
     TRY(tell_on(s, DATA_FIRST));
-    return s->row->untold && s->row->reverified && !instance_is_large(s->instance) ? tell_on(s, DATA_SECOND) : STATUS_OK;
+    return s->row->admits && s->row->reverified && !instance_is_large(s->instance) ? tell_on(s, DATA_SECOND) : STATUS_OK;
 }
 
 /* ---- Timed samples. Each has data of its own, made from a key that this process gives just before the call. Some keys are those

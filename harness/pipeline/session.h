@@ -63,7 +63,7 @@ int instance_sets(const Instance *instance);
 DataSet instance_varied(Mode mode, int k);
 /* The key of a varied set. */
 uint64_t instance_key(Instance *instance, DataSet set);
-/* Forgets the varied sets: their keys are told. The next variant has others. */
+/* Forgets the varied sets: their keys are known to a worker. The next variant has others. */
 void instance_redraw(Instance *instance);
 /* More than 1 GiB of inputs and outputs: one sample of a mode is compared, and inputs of varied sets do not stay. */
 bool instance_is_large(const Instance *instance);

@@ -151,17 +151,18 @@ static bool has_text(const json_t *list, const char *text) {
 
 /* A wrong definition that the row's own, looser bound would let pass, and that of every other case of the variant on the bench,
  * too; NULL: there is none. */
-static const char *untold(const json_t *rows, const json_t *row) {
+static const char *admitted(const json_t *rows, const json_t *row) {
     const json_t *names = json_object_get(row, "does_not_tell");
     const Bench bench = bench_of(rows, row);
     for (size_t i = 0; is_declared(row) && i < json_array_size(names); i++) {
         const char *name = json_string_value(json_array_get(names, i));
-        bool told = !name;
-        for (size_t k = 0; k < json_array_size(rows) && !told; k++) {
+        bool rejected = !name;
+        for (size_t k = 0; k < json_array_size(rows) && !rejected; k++) {
             const json_t *other = json_array_get(rows, k);
-            told = is_of_definition(row, other) && is_of(rows, other, &bench) && has_text(json_object_get(other, "tells"), name);
+            rejected =
+                is_of_definition(row, other) && is_of(rows, other, &bench) && has_text(json_object_get(other, "tells"), name);
         }
-        if (!told) return name;
+        if (!rejected) return name;
     }
     return NULL;
 }
@@ -180,7 +181,7 @@ static bool was_on_one_input(const Side *side, const json_t *rows, const json_t 
 
 /* Why a row that passed bears no claim; false: it may. */
 static bool is_not_judged(const Side *side, const json_t *rows, const json_t *row, char *why) {
-    const char *name = untold(rows, row);
+    const char *name = admitted(rows, row);
     if (name)
         snprintf(why, CLAIM_WHY_MAX, "not judged: definition of %s not verified (its bound does not tell %s)", side->spec, name);
     else if (was_on_one_input(side, rows, row))

@@ -109,8 +109,8 @@ json_t *row_json(const Row *row) {
     json_t *tail =
         json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:o, s:o, s:o, s:o, s:s?, s:s?, s:o, s:o, s:o, s:{s:s?, s:s?, s:s?}, s:s, "
                   "s:s?, s:s?, s:f}",
-                  "errors", all_errors(row), "tells", definitions_json(row, row->told), "does_not_tell",
-                  definitions_json(row, row->untold), "reverified", row->reverified ? json_true() : json_null(), "timing",
+                  "errors", all_errors(row), "tells", definitions_json(row, row->rejects), "does_not_tell",
+                  definitions_json(row, row->admits), "reverified", row->reverified ? json_true() : json_null(), "timing",
                   all_timing(row), "timed_on_one_input", row->timed ? json_boolean(row_on_one_input(row)) : json_null(),
                   "why_not_timed", row->why_not_timed, "prepare_seconds", json_number_or_null(row->prepare_seconds), "bound",
                   bound_json(row), "counts", row->counts.any ? counts_json(&row->counts, NULL) : json_null(), "launch",

@@ -162,7 +162,7 @@ typedef struct Row {
     OutputErrors errors[OP_MAX_ARRAYS];
     int error_count;
     const char *const *wrong; /* of the op (op.h); NULL: it has none, or nothing passed */
-    unsigned told, untold;    /* bit per definition: the tolerances tell it from the right one, or would let it pass */
+    unsigned rejects, admits; /* bit per wrong definition: its results are beyond the tolerances, or would pass */
     bool reverified;
     bool timed; /* `timing` is known */
     ModeTiming timing[MODE_COUNT];

@@ -1,4 +1,4 @@
-/* definitions.h - which wrong definitions of an op (op.h) the tolerances of a case tell from the right one. */
+/* definitions.h - which wrong definitions of an op (op.h) the tolerances of a case reject. */
 #ifndef RUNGS_VERIFY_DEFINITIONS_H
 #define RUNGS_VERIFY_DEFINITIONS_H
 
@@ -6,13 +6,13 @@
 
 /* Bit per definition of Op.wrong. */
 typedef struct Definitions {
-    unsigned told;    /* a value by it, rounded to the dtype, is beyond the tolerance of an element */
-    unsigned applies; /* it is another definition for an element that was looked at */
+    unsigned rejected; /* a value by it, rounded to the dtype, is beyond the tolerance of an element */
+    unsigned applies;  /* it is another definition for an element that was looked at */
 } Definitions;
 
 /* Looks at every element of an output of up to 1024, of others at the first and last 32 and at up to 256 between, fewer where an
- * element takes many operations; for each definition until one element tells it. */
-Definitions definitions_told(const Op *op, const Case *problem, const Array *in, const Array *out, const Reference *right,
-                             int output);
+ * element takes many operations; for each definition until one element rejects it. */
+Definitions definitions_rejected(const Op *op, const Case *problem, const Array *in, const Array *out, const Reference *right,
+                                 int output);
 
 #endif

@@ -145,7 +145,7 @@ static Thread *find(Crowd *crowd, int id, unsigned long long ran) {
  * all rested between the two. */
 static Status look_round(Crowd *crowd, int *others, int *busy) {
     DIR *tasks = opendir("/proc/self/task");
-    if (!tasks) return STATUS_OK; /* nothing can be told */
+    if (!tasks) return STATUS_OK; /* nothing is known */
     const int self = (int)gettid();
     bool woke = false;
     crowd->round++;

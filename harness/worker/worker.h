@@ -87,7 +87,7 @@ typedef struct WorkerMeasure {
     /* What only the CUDA runtime knows of a GPU: the keys of "gpu" in docs/RESULTS.md. */
     Status (*facts)(int device, json_t **gpu);
     /* Runs `run` with the device's stream blocked and tells whether any of the poisoned `outputs` changed all the same: work that
-     * went to another stream. NULL: cannot be told on this device. */
+     * went to another stream. NULL: this device cannot say. */
     Status (*wrong_stream)(const Device *device, Status (*run)(void *), void *context, const Array *outputs, int count,
                            unsigned char poison, bool *stray);
     /* The reply's "counts" object for what a `count` asks (docs/PROTOCOL.md). */
@@ -151,7 +151,7 @@ Status case_prepare(Worker *worker, json_t *reply);
 Status case_end(Worker *worker, json_t *reply);
 
 /* ---- outputs.c: one verified run, whichever way the outputs come about: into buffers of known size, or into blocks that the
- * variant allocates once the data has told it how large they are. */
+ * variant allocates once the data say how large they are. */
 
 /* run() as it is measured; context: the Worker. */
 Status worker_call(void *context);

@@ -83,10 +83,10 @@ function drawRanking(entries, found, rows) {
     : "No verified row was timed here in this mode: nothing to rank.";
   const failing = new Map();
   for (const row of rows) if (row.x === "fail" || row.x === "error") failing.set(row.v, (failing.get(row.v) || 0) + 1);
-  const told = [];
-  if (dropped.size) told.push(`Outside this tolerance: ${[...dropped].map(([name, n]) => `${name} (${n})`).join(", ")}.`);
-  if (failing.size) told.push(`Failed verification, never ranked: ${[...failing].map(([name, n]) => `${name} (${n})`).join(", ")}.`);
-  byId("dropped").textContent = told.join(" ");
+  const words = [];
+  if (dropped.size) words.push(`Outside this tolerance: ${[...dropped].map(([name, n]) => `${name} (${n})`).join(", ")}.`);
+  if (failing.size) words.push(`Failed verification, never ranked: ${[...failing].map(([name, n]) => `${name} (${n})`).join(", ")}.`);
+  byId("dropped").textContent = words.join(" ");
 }
 
 function cell(rows, best) {
