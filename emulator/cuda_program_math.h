@@ -333,15 +333,16 @@ EMULATOR_INDIVISIBLE void __nv_atomic_store_n(T *address, V value, int, int = 0,
     emulator_atomic(address, sizeof(T), ACCESS_STORE, SCOPE_DEVICE, site);
     *address = static_cast<T>(value);
 }
-#define EMULATOR_NV_ATOMIC(name, result)                                                                                           \
+#define EMULATOR_NV_ATOMIC_AS(name, access, result)                                                                                \
     template <typename T, typename V>                                                                                              \
     EMULATOR_INDIVISIBLE T __nv_atomic_##name(T *address, V given, int, int = 0, EmulatorSite site = emulator_here()) {            \
-        emulator_atomic(address, sizeof(T), ACCESS_UPDATE, SCOPE_DEVICE, site);                                                    \
+        emulator_atomic(address, sizeof(T), access, SCOPE_DEVICE, site);                                                           \
         const T old = *address, value = static_cast<T>(given);                                                                     \
         *address = static_cast<T>(result);                                                                                         \
         return old;                                                                                                                \
     }
-EMULATOR_NV_ATOMIC(exchange_n, ((void)old, value))
+#define EMULATOR_NV_ATOMIC(name, result) EMULATOR_NV_ATOMIC_AS(name, ACCESS_UPDATE, result)
+EMULATOR_NV_ATOMIC_AS(exchange_n, ACCESS_EXCHANGE, ((void)old, value))
 EMULATOR_NV_ATOMIC(fetch_add, old + value)
 EMULATOR_NV_ATOMIC(fetch_sub, old - value)
 EMULATOR_NV_ATOMIC(fetch_min, value < old ? value : old)
@@ -350,6 +351,7 @@ EMULATOR_NV_ATOMIC(fetch_and, old &value)
 EMULATOR_NV_ATOMIC(fetch_or, old | value)
 EMULATOR_NV_ATOMIC(fetch_xor, old ^ value)
 #undef EMULATOR_NV_ATOMIC
+#undef EMULATOR_NV_ATOMIC_AS
 template <typename T>
 EMULATOR_INDIVISIBLE bool __nv_atomic_compare_exchange_n(T *address, T *expected, T value, bool, int, int, int = 0,
                                                          EmulatorSite site = emulator_here()) {

@@ -112,18 +112,19 @@ EMULATOR_REDUCE(unsigned, __reduce_xor_sync, WARP_REDUCE_XOR)
  * first, and then is a plain operation: neither instrumentation nor preemption inside. */
 #define EMULATOR_INDIVISIBLE static inline __attribute__((noinline, no_sanitize("thread", "coverage", "undefined")))
 
-#define EMULATOR_ATOMIC_AS(name, T, scope, result)                                                                                 \
+#define EMULATOR_ATOMIC_AS(name, T, access, scope, result)                                                                         \
     EMULATOR_INDIVISIBLE T name(T *address, T value, EmulatorSite site = emulator_here()) {                                        \
-        emulator_atomic(address, sizeof(T), ACCESS_UPDATE, scope, site);                                                           \
+        emulator_atomic(address, sizeof(T), access, scope, site);                                                                  \
         const T old = *address;                                                                                                    \
         *address = (result);                                                                                                       \
         return old;                                                                                                                \
     }
 /* Scopes matter to the race detector alone: one operating-system thread runs all blocks. */
-#define EMULATOR_ATOMIC(name, T, result)                                                                                           \
-    EMULATOR_ATOMIC_AS(name, T, SCOPE_DEVICE, result)                                                                              \
-    EMULATOR_ATOMIC_AS(name##_block, T, SCOPE_BLOCK, result)                                                                       \
-    EMULATOR_ATOMIC_AS(name##_system, T, SCOPE_DEVICE, result)
+#define EMULATOR_ATOMIC_OF(name, T, access, result)                                                                                \
+    EMULATOR_ATOMIC_AS(name, T, access, SCOPE_DEVICE, result)                                                                      \
+    EMULATOR_ATOMIC_AS(name##_block, T, access, SCOPE_BLOCK, result)                                                               \
+    EMULATOR_ATOMIC_AS(name##_system, T, access, SCOPE_DEVICE, result)
+#define EMULATOR_ATOMIC(name, T, result) EMULATOR_ATOMIC_OF(name, T, ACCESS_UPDATE, result)
 
 /* Signed sums wrap around on the device. */
 EMULATOR_ATOMIC(atomicAdd, int, (int)((unsigned)old + (unsigned)value))
@@ -135,10 +136,10 @@ EMULATOR_ATOMIC(atomicSub, int, (int)((unsigned)old - (unsigned)value))
 EMULATOR_ATOMIC(atomicSub, unsigned, old - value)
 EMULATOR_ATOMIC(atomicInc, unsigned, old >= value ? 0 : old + 1)
 EMULATOR_ATOMIC(atomicDec, unsigned, old == 0 || old > value ? value : old - 1)
-EMULATOR_ATOMIC(atomicExch, int, value)
-EMULATOR_ATOMIC(atomicExch, unsigned, value)
-EMULATOR_ATOMIC(atomicExch, unsigned long long, value)
-EMULATOR_ATOMIC(atomicExch, float, value)
+EMULATOR_ATOMIC_OF(atomicExch, int, ACCESS_EXCHANGE, value)
+EMULATOR_ATOMIC_OF(atomicExch, unsigned, ACCESS_EXCHANGE, value)
+EMULATOR_ATOMIC_OF(atomicExch, unsigned long long, ACCESS_EXCHANGE, value)
+EMULATOR_ATOMIC_OF(atomicExch, float, ACCESS_EXCHANGE, value)
 
 #define EMULATOR_ATOMIC_ORDERED(T)                                                                                                 \
     EMULATOR_ATOMIC(atomicMin, T, value < old ? value : old)                                                                       \
@@ -168,6 +169,7 @@ EMULATOR_CAS(unsigned short)
 EMULATOR_CAS(unsigned long long)
 
 #undef EMULATOR_ATOMIC_AS
+#undef EMULATOR_ATOMIC_OF
 #undef EMULATOR_ATOMIC
 #undef EMULATOR_ATOMIC_ORDERED
 #undef EMULATOR_CAS_AS

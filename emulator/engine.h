@@ -76,7 +76,8 @@ uint64_t emulator_warp(EmulatorWarpOp op, unsigned mask, uint64_t value, unsigne
 unsigned emulator_active_mask(void);
 unsigned emulator_lane(void);
 
-typedef enum EmulatorAccess { ACCESS_LOAD, ACCESS_STORE, ACCESS_UPDATE } EmulatorAccess;
+/* EXCHANGE: an update that needs nothing to be there. */
+typedef enum EmulatorAccess { ACCESS_LOAD, ACCESS_STORE, ACCESS_UPDATE, ACCESS_EXCHANGE } EmulatorAccess;
 typedef enum EmulatorScope { SCOPE_BLOCK, SCOPE_DEVICE } EmulatorScope;
 /* Called just before an atomic operation, which then is a plain one: no other thread runs until it is done. */
 void emulator_atomic(const void *address, size_t bytes, EmulatorAccess access, EmulatorScope scope, EmulatorSite site);

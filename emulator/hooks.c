@@ -58,7 +58,7 @@ static void atomic_end(int order) {
 #define HOOKS_ATOMIC(bits, T)                                                                                                      \
     HOOK_ATOMIC(__tsan_atomic##bits##_load, T, (const volatile T *address, int order), ACCESS_LOAD,                                \
                 __atomic_load_n(address, __ATOMIC_SEQ_CST))                                                                        \
-    HOOK_ATOMIC(__tsan_atomic##bits##_exchange, T, (volatile T * address, T value, int order), ACCESS_UPDATE,                      \
+    HOOK_ATOMIC(__tsan_atomic##bits##_exchange, T, (volatile T * address, T value, int order), ACCESS_EXCHANGE,                    \
                 __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST))                                                             \
     HOOK_UPDATE(bits, T, fetch_add)                                                                                                \
     HOOK_UPDATE(bits, T, fetch_sub)                                                                                                \

@@ -237,7 +237,8 @@ static void check_host_memory(const void *address, const void *pc) {
              address);
 }
 
-static void access_memory(const void *address, size_t bytes, unsigned flags, const void *pc, EmulatorSite site) {
+/* needs: is what the memory held before part of the result? */
+static void access_memory(const void *address, size_t bytes, unsigned flags, bool needs, const void *pc, EmulatorSite site) {
     ShadowWord *word;
     unsigned char *written;
     findings_settle();
@@ -249,7 +250,6 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, con
     check_bounds(address, bytes, pc, site, flags & ACCESS_WRITES);
     if (flags & ACCESS_WRITES && emulator_settings.schedules > 1) shadow_before_write(address, bytes);
     const Fiber *self = engine.current;
-    const bool reads = !(flags & ACCESS_WRITES) || flags & ACCESS_OBSERVES;
     Access mine = {.block = (uint32_t)self->block->linear,
                    .thread = (uint16_t)self->thread,
                    .flags = (uint8_t)flags,
@@ -260,7 +260,7 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, con
         const size_t offset = (uintptr_t)at % WORD_BYTES;
         const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
         mine.bytes = (uint8_t)(((1u << length) - 1) << offset);
-        if (reads && (mine.bytes & ~*written)) finding_unwritten(&mine, address, bytes);
+        if (needs && (mine.bytes & ~*written)) finding_unwritten(&mine, address, bytes);
         (flags == 0 ? check_read : check_write)(word, &mine, address, bytes);
         if (flags & ACCESS_WRITES) *written |= mine.bytes;
         at += length;
@@ -269,7 +269,7 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, con
 }
 
 void race_plain_access(const void *address, size_t bytes, bool write, const void *pc) {
-    if (engine.current) access_memory(address, bytes, write ? ACCESS_WRITES : 0, pc, (EmulatorSite){0});
+    if (engine.current) access_memory(address, bytes, write ? ACCESS_WRITES : 0, !write, pc, (EmulatorSite){0});
 }
 
 /* Did the last write to the variable reach an operation of this scope in this block? */
@@ -298,9 +298,9 @@ void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess
     unsigned char *written;
     if (!shadow_find(address, &word, &written)) return;
     const unsigned flags = ACCESS_ATOMIC | (access == ACCESS_LOAD ? 0u : (unsigned)ACCESS_WRITES) |
-                           (access == ACCESS_UPDATE ? (unsigned)ACCESS_OBSERVES : 0u) |
+                           (access >= ACCESS_UPDATE ? (unsigned)ACCESS_OBSERVES : 0u) |
                            (scope == SCOPE_BLOCK ? (unsigned)ACCESS_OF_BLOCK : 0u);
-    access_memory(address, bytes, flags, pc, site);
+    access_memory(address, bytes, flags, access == ACCESS_LOAD || access == ACCESS_UPDATE, pc, site);
     RaceThread *thread = state_of(engine.current);
     const Block *block = engine.current->block;
     SyncVar *var = syncvar_at(address, access != ACCESS_LOAD && thread->released[SCOPE_BLOCK]);

@@ -127,10 +127,21 @@ static Status run_hand_over(const Device *device) {
     return expect_equal(device, out, expected, 32, "hand_over");
 }
 
+/* An exchange sets what nobody has written; its result is thrown away. */
+static __global__ void set_by_exchange(int *words) {
+    atomicExch(&words[threadIdx.x], (int)threadIdx.x);
+    atomicExch_block(&words[32], 7);
+}
+
+static Status run_set_by_exchange(const Device *device) {
+    int expected[33], *words;
+    for (int i = 0; i < 33; i++) expected[i] = i < 32 ? i : 7;
+    TRY(make_array<int>(device, NULL, 33, &words));
+    TRY(launch(set_by_exchange, {1, 32, 0, device->stream()}, words));
+    return expect_equal(device, words, expected, 33, "set_by_exchange");
+}
+
 extern "C" const SelfTest CLEAN_ATOMIC[] = {
-    {"histogram", run_histogram, {}},
-    {"atomic operations", run_operations, {}},
-    {"locked counter", run_locked_counter, {}},
-    {"hand-over", run_hand_over, {}},
-    {NULL, NULL, {}},
+    {"histogram", run_histogram, {}}, {"atomic operations", run_operations, {}},    {"locked counter", run_locked_counter, {}},
+    {"hand-over", run_hand_over, {}}, {"set by exchange", run_set_by_exchange, {}}, {NULL, NULL, {}},
 };

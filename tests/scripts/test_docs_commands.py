@@ -28,7 +28,10 @@ VERBS = set(
 BUILDS = "builds the tree and runs ctest, which runs this"
 AXPY = "needs the op that its page adds: test_adding_an_op.py runs it"
 ELSEWHERE = "needs another commit: test_ab.py builds and compares two"
+OWN = "a program of the reader's: test_program.py runs such"
 NOT_RUN = {
+    "./rungs try saxpy.cu": OWN,
+    "./rungs try main.cu kernels.cu -I include -D N=64": OWN,
     "./rungs test": BUILDS,
     "./rungs test -R format": BUILDS,
     "./rungs ab --base origin/main gate/kernels": ELSEWHERE,

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import shutil
 import subprocess
 
 import pytest
@@ -15,9 +14,8 @@ RUNGS = os.environ["RUNGS"]
 
 
 def attempt(*words, cwd=SOURCE):
-    sandbox = [] if shutil.which("bwrap") else ["--no-sandbox"]
     return subprocess.run(
-        [RUNGS, "try", *sandbox, *words], cwd=cwd, check=False, capture_output=True, text=True, timeout=600
+        [RUNGS, "try", "--no-sandbox", *words], cwd=cwd, check=False, capture_output=True, text=True, timeout=600
     )
 
 
@@ -103,3 +101,20 @@ def test_a_crash_of_host_code_and_an_exit_code_above_128(tmp_path):
     assert crashed.returncode == 1
     assert "(host code)" in crashed.stderr
     assert attempt("k.cu", "--", "x", cwd=tmp_path).returncode == 255
+
+
+def test_in_the_sandbox_or_refused(tmp_path):
+    """It writes to the folder that it was started in and nowhere else; where there can be no sandbox it is not run."""
+    outside = pathlib.Path("/dev/shm") / f"rungs-{os.getpid()}"
+    (tmp_path / "writes.cu").write_text(
+        '#include <cstdio>\nint main() {\n    FILE *here = fopen("here", "w"), *there = fopen("%s", "w");\n'
+        "    return (here ? 1 : 0) + (there ? 2 : 0);\n}\n" % outside
+    )
+    words = [RUNGS, "try", "writes.cu", "--emulator", "address"]
+    done = subprocess.run(words, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=600)
+    if done.returncode == 4:
+        assert (
+            "not run (--no-sandbox runs it with all your rights): " in done.stderr and not (tmp_path / "here").exists()
+        )
+    else:
+        assert (tmp_path / "here").exists() and not outside.exists(), done.stderr

@@ -72,7 +72,7 @@ static void cases_and_parameters(void **state) {
     assert_int_equal(case_parse("redact input=uniform", &problem), STATUS_INVALID);
     assert_non_null(strstr(status_message(), "is not an input family of redact"));
     assert_int_equal(case_parse("double dtype=i64", &problem), STATUS_INVALID);
-    assert_non_null(strstr(status_message(), "(allowed: f32, f64)"));
+    assert_non_null(strstr(status_message(), "(allowed: f32, f64, f16, bf16)"));
     /* The sizes of data of one's own are not for generated cases. */
     assert_int_equal(shapes_of("redact rows=10 names_bytes=100", in, out), STATUS_INVALID);
     assert_non_null(strstr(status_message(), "names_bytes=100, but input=names decides"));

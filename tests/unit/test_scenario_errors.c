@@ -50,7 +50,7 @@ static const char *const BAD[][3] = {
     {SUITE "    axes: {n: [1], n: [2]}\n", "5:20: 'n' is given twice", ""},
     {SUITE "    axes: {m: [1]}\n", "5:12: unknown parameter 'm'", "known: n, dtype, input, seed"},
     {SUITE "    axes: {input: [uniform, sorted]}\n", "5:29: input='sorted' is not an input family of double", "allowed: uniform"},
-    {SUITE "    axes: {dtype: [f16]}\n", "5:20: dtype='f16' is not allowed", "f32, f64"},
+    {SUITE "    axes: {dtype: [f99]}\n", "5:20: dtype='f99' is not allowed", "f32, f64"},
     {SUITE "    axes: {n: [1]}\n    tied: [{n: 2}]\n", "6:13: 'n' is an axis and in a tied tuple", ""},
     {SUITE "    tied: [{n: 2}, {seed: 2}]\n", "5:21: tied: 'seed' is not in the first tuple", ""},
     {SUITE "    tied: [{n: 2}, {n: 3, seed: 2}]\n", "5:20: tied: every tuple must set the same parameters", "sets 2, the first 1"},
