@@ -62,7 +62,7 @@ def test_a_race_is_found():
 @pytest.mark.parametrize(
     ("file", "said"),
     [
-        ("library.cu", "library.cu:5: cublasCreate_v2 is not emulated"),
+        ("library.cu", "library.cu:2: cublasCreate_v2 is not emulated"),
         ("ptx.cu", "ptx.cu:3: inline PTX is not emulated: mov.u32"),
         ("texture.cu", "texture.cu:1: cudaTextureObject_t: textures and surfaces are not emulated"),
     ],
