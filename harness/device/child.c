@@ -249,12 +249,12 @@ void child_allow(Child *child, size_t more_bytes) {
     if (child->memory_limit) child->memory_limit += more_bytes;
 }
 
-bool child_alone(const Child *child) {
-    return !descendants_exist(child->process.pid, sandbox_used() ? SANDBOX_PROCESSES : 1);
-}
-
 Helpers child_helpers(const Child *child) {
     return descendants_helpers(child->process.pid, sandbox_used() ? SANDBOX_PROCESSES : 1);
+}
+
+bool child_alone(const Child *child) {
+    return child_helpers(child).count == 0;
 }
 
 double child_seconds(const Child *child) {

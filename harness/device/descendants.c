@@ -122,11 +122,13 @@ static size_t sum_of(pid_t pid, const char *file, const char *one, const char *o
     return total;
 }
 
-/* The process, its descendants, and the orphans. */
+/* The process, its descendants level by level, the orphans and theirs. */
 static void find_tree(pid_t pid, Pids *tree) {
+    int walked = 0;
     pids_add(tree, pid);
+    for (; walked < tree->count; walked++) process_children(tree->pid[walked], tree);
     find_orphans(tree);
-    for (int i = 0; i < tree->count; i++) process_children(tree->pid[i], tree);
+    for (; walked < tree->count; walked++) process_children(tree->pid[walked], tree);
 }
 
 size_t descendants_bytes(pid_t pid, size_t limit) {
@@ -159,23 +161,13 @@ double descendants_seconds(pid_t pid) {
 Helpers descendants_helpers(pid_t pid, int own) {
     Pids tree = {0};
     Helpers out = {0};
-    pids_add(&tree, pid);
-    for (int i = 0; i < tree.count; i++) process_children(tree.pid[i], &tree);
-    const int of_its_own = tree.count < own ? tree.count : own;
-    find_orphans(&tree);
-    for (int i = of_its_own; i < tree.count; i++) process_children(tree.pid[i], &tree);
-    for (int i = of_its_own; i < tree.count; i++) {
+    find_tree(pid, &tree);
+    for (int i = own; i < tree.count; i++) {
         out.count++;
         out.numbers += tree.pid[i];
         out.seconds += cpu_seconds(tree.pid[i]);
     }
     return out;
-}
-
-bool descendants_exist(pid_t pid, int own) {
-    Pids tree = {0};
-    find_tree(pid, &tree);
-    return tree.count > own;
 }
 
 /* Kills these and waits, not for ever: a process can be stuck in a driver. */

@@ -31,8 +31,6 @@ typedef struct Helpers {
 Helpers descendants_helpers(pid_t pid, int own);
 /* CPU time of the process, its descendants and the orphans. */
 double descendants_seconds(pid_t pid);
-/* Has the process, which is `own` processes itself, started others that are still there, or left orphans? */
-bool descendants_exist(pid_t pid, int own);
 /* Orphans have `patience_ms` to end by themselves. Then they are killed, all are reaped, and their number is returned. */
 int descendants_end(int patience_ms);
 

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static Job job;
 static unsigned char *first, *last; /* the whole pages of y */
 static struct sigaction before;
 

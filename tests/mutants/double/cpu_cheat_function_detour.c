@@ -11,8 +11,6 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
-static Job job;
-
 static ssize_t read_late(pid_t pid, const struct iovec *to, unsigned long to_count, const struct iovec *from,
                          unsigned long from_count, unsigned long flags) {
     const char *begin = from->iov_base;

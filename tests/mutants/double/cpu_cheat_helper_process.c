@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-static Job job;
 static pid_t helper;
 
 static int work(void *context) {
@@ -26,12 +25,6 @@ static Status run(const VariantArgs *args) {
     return STATUS_OK;
 }
 
-static Status prepare(const VariantArgs *args, void **state) {
-    *state = NULL;
-    job_set(&job, args);
-    return STATUS_OK;
-}
-
 static void release(void *state) {
     (void)state;
     if (helper <= 0) return;
@@ -43,6 +36,6 @@ static void release(void *state) {
 RUNGS_VARIANT(double, cpu_cheat_helper_process) = {.backend = BACKEND_CPU,
                                                    .summary = "cheat: a helper process computes between the calls",
                                                    .origin = "tests",
-                                                   .prepare = prepare,
+                                                   .prepare = job_prepare,
                                                    .run = run,
                                                    .release = release};

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Job job;
 static volatile bool ended;
 static pthread_t thread;
 static int started;
@@ -42,12 +41,6 @@ static Status run(const VariantArgs *args) {
     return STATUS_OK;
 }
 
-static Status prepare(const VariantArgs *args, void **state) {
-    *state = NULL;
-    job_set(&job, args);
-    return STATUS_OK;
-}
-
 static void release(void *state) {
     (void)state;
     ended = true;
@@ -58,6 +51,6 @@ static void release(void *state) {
 RUNGS_VARIANT(double, cpu_cheat_helper_thread) = {.backend = BACKEND_CPU,
                                                   .summary = "cheat: a thread computes while a sample is prepared",
                                                   .origin = "tests",
-                                                  .prepare = prepare,
+                                                  .prepare = job_prepare,
                                                   .run = run,
                                                   .release = release};

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static Job job;
 static pid_t helper;
 
 static void work(pid_t worker) {
@@ -34,12 +33,6 @@ static Status run(const VariantArgs *args) {
     return STATUS_OK;
 }
 
-static Status prepare(const VariantArgs *args, void **state) {
-    *state = NULL;
-    job_set(&job, args);
-    return STATUS_OK;
-}
-
 static void release(void *state) {
     (void)state;
     if (helper <= 0) return;
@@ -51,6 +44,6 @@ static void release(void *state) {
 RUNGS_VARIANT(double, cpu_cheat_helper_writes) = {.backend = BACKEND_CPU,
                                                   .summary = "cheat: a forked process writes into this one",
                                                   .origin = "pygpubench",
-                                                  .prepare = prepare,
+                                                  .prepare = job_prepare,
                                                   .run = run,
                                                   .release = release};

@@ -17,8 +17,6 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-static Job job;
-
 static void on_trap(int number, siginfo_t *info, void *context) {
     (void)number, (void)info;
     job_do(&job);

@@ -5,8 +5,6 @@
 #include <signal.h>
 #include <sys/time.h>
 
-static Job job;
-
 static void on_alarm(int number) {
     (void)number;
     job_do(&job);
@@ -21,12 +19,6 @@ static Status run(const VariantArgs *args) {
     return STATUS_OK;
 }
 
-static Status prepare(const VariantArgs *args, void **state) {
-    *state = NULL;
-    job_set(&job, args);
-    return STATUS_OK;
-}
-
 static void release(void *state) {
     const struct itimerval never = {{0, 0}, {0, 0}};
     (void)state;
@@ -37,6 +29,6 @@ static void release(void *state) {
 RUNGS_VARIANT(double, cpu_cheat_timer_signal) = {.backend = BACKEND_CPU,
                                                  .summary = "cheat: a timer's signal computes between the calls",
                                                  .origin = "tests",
-                                                 .prepare = prepare,
+                                                 .prepare = job_prepare,
                                                  .run = run,
                                                  .release = release};

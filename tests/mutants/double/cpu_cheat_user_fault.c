@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 enum { PAGE = 4096 };
-static Job job;
 static int faults = -1;
 
 static void fill(uintptr_t page) {
