@@ -58,7 +58,7 @@ function(emulator_precompile kind out)
     set(header ${CMAKE_BINARY_DIR}/emulator/${kind}.pch)
     if(NOT TARGET emulator_precompiled_${kind})
         # Nothing of emulator/cuda.h, whose functions name the file that is compiled (RUNGS_UNIT).
-        file(CONFIGURE OUTPUT ${source} CONTENT "#include <cuda_runtime.h>\n#include <memory>\n#include <string>\n")
+        file(CONFIGURE OUTPUT ${source} CONTENT "#include <cuda_runtime.h>\n#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <memory>\n#include <string>\n")
         add_custom_command(OUTPUT ${header}
             COMMAND ${RUNGS_CLANGXX} ${ARGN} -x c++-header -MD -MF ${header}.d -c ${source} -o ${header}
             DEPENDS ${source} DEPFILE ${header}.d

@@ -8,7 +8,10 @@
 
 #include <cuda_runtime.h>
 
-/* Before the macros below: libstdc++ 13 writes __attribute__((__noinline__)) in these. */
+/* Before the macros below: the types of 16 bits as host code has them; libstdc++ 13 writes __attribute__((__noinline__)) in these.
+ */
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <memory>
 #include <string>
 #include <tuple>

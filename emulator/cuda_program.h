@@ -8,9 +8,6 @@
 
 #include <cuda_runtime.h>
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include "emulator/cuda.h"
 
 #include <type_traits>

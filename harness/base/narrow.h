@@ -1,7 +1,9 @@
-/* narrow.h - floating-point numbers of 16 bits on the host: f16 (IEEE 754-2019, binary16) and bf16 (the upper half of an f32). To
- * wider types they are exact; from double they are rounded to nearest, ties to even, once, subnormals included. */
+/* narrow.h - floating-point numbers of 16 bits, the same on host and GPU: f16 (IEEE 754-2019, binary16) and bf16 (the upper half of
+ * an f32). To wider types they are exact; from double they are rounded to nearest, ties to even, once, subnormals included. */
 #ifndef RUNGS_BASE_NARROW_H
 #define RUNGS_BASE_NARROW_H
+
+#include "base/rng.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -14,15 +16,15 @@ typedef struct NarrowForm {
 #define NARROW_BF16 ((NarrowForm){8, 7})
 
 /* The exponent of the smallest normal number: -14, -126. */
-static inline int narrow_least(NarrowForm form) {
+static inline RNG_BOTH int narrow_least(NarrowForm form) {
     return 2 - (1 << (form.exponent_bits - 1));
 }
 
-static inline unsigned narrow_infinity(NarrowForm form) {
+static inline RNG_BOTH unsigned narrow_infinity(NarrowForm form) {
     return ((1u << form.exponent_bits) - 1) << form.fraction_bits;
 }
 
-static inline double narrow_value(NarrowForm form, uint16_t bits) {
+static inline RNG_BOTH double narrow_value(NarrowForm form, uint16_t bits) {
     const unsigned size = bits & 0x7fff, fraction = size & ((1u << form.fraction_bits) - 1), exponent = size >> form.fraction_bits;
     double value;
     if (size >= narrow_infinity(form))
@@ -35,7 +37,7 @@ static inline double narrow_value(NarrowForm form, uint16_t bits) {
 }
 
 /* What is too large becomes infinite. */
-static inline uint16_t narrow_bits(NarrowForm form, double x) {
+static inline RNG_BOTH uint16_t narrow_bits(NarrowForm form, double x) {
     const unsigned sign = signbit(x) ? 0x8000 : 0, infinity = narrow_infinity(form);
     int exponent;
     if (isnan(x)) return (uint16_t)(sign | infinity | 1u << (form.fraction_bits - 1));

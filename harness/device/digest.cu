@@ -1,5 +1,6 @@
 #include "device/digest.h"
 
+#include "base/narrow.h"
 #include "kernel.h"
 
 enum { VARY_THREADS = 256 };
@@ -37,6 +38,14 @@ static __device__ unsigned char vary_element(const Vary &how, size_t i, const un
     return vary_keeps(&how, i) ? a[i] : vary_letter(&how, i, a[i]);
 }
 
+/* By the host's own arithmetic, so that both make the same bits. */
+template <bool BF16> struct Narrow {
+    uint16_t bits;
+    static __device__ NarrowForm form() { return BF16 ? NARROW_BF16 : NARROW_F16; }
+    explicit __device__ Narrow(double x) : bits(narrow_bits(form(), x)) {}
+    __device__ operator double() const { return narrow_value(form(), bits); }
+};
+
 template <typename T> static __device__ T vary_element(const Vary &how, size_t i, const T *a, const T *b) {
     if (vary_keeps(&how, i)) return a[i];
     if (how.how != VARY_MIX) return static_cast<T>(vary_number(&how, i, a[i]));
@@ -59,5 +68,7 @@ Status vary_gpu(const Vary *how, DType dtype, size_t n, const void *a, const voi
     if (how->how == VARY_LETTERS) return vary_as<unsigned char>(how, n, a, b, to, stream);
     if (dtype == DTYPE_F32) return vary_as<float>(how, n, a, b, to, stream);
     if (dtype == DTYPE_F64) return vary_as<double>(how, n, a, b, to, stream);
+    if (dtype == DTYPE_F16) return vary_as<Narrow<false>>(how, n, a, b, to, stream);
+    if (dtype == DTYPE_BF16) return vary_as<Narrow<true>>(how, n, a, b, to, stream);
     return status_fail(STATUS_INTERNAL, "%s is not varied", dtype_name(dtype));
 }

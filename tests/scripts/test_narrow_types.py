@@ -5,10 +5,18 @@ import importlib.util
 import numpy as np
 import pytest
 
-from program import MUTANTS, call, expect, expect_error, rows_of
+from program import MUTANTS, call, expect, expect_error, needs_emulator, rows_of
 
 ALL = np.arange(1 << 16, dtype=np.uint16)
 VARIANT = "double/cpu_loop"
+EACH = pytest.mark.parametrize(
+    "words",
+    [
+        (VARIANT,),
+        pytest.param(("double/cuda_naive", "--emulate"), marks=needs_emulator),
+        pytest.param(("double/cuda_vector", "--emulate"), marks=needs_emulator),
+    ],
+)
 
 
 def doubled_bf16(bits):
@@ -21,9 +29,10 @@ def same(a, b, is_nan):
     return np.array_equal(a[~is_nan], b[~is_nan])
 
 
-def test_every_f16(folder):
+@EACH
+def test_every_f16(folder, words):
     np.save(folder / "x.npy", ALL.view(np.float16))
-    done = call("exec", VARIANT, "--in", "x=x.npy", "--out", "y=y.npy", "--check", cwd=folder)
+    done = call("exec", *words, "--in", "x=x.npy", "--out", "y=y.npy", "--check", cwd=folder)
     expect(done.returncode == 0 and "check: y passes" in done.stdout, "all f16", done)
     y = np.load(folder / "y.npy")
     assert y.dtype == np.float16
@@ -33,10 +42,11 @@ def test_every_f16(folder):
     assert same(y.view(np.uint16), expected.view(np.uint16), np.isnan(expected))
 
 
-def test_every_bf16(folder):
+@EACH
+def test_every_bf16(folder, words):
     """NumPy has no bfloat16: files hold two bytes an element, as ml_dtypes writes them."""
     np.save(folder / "x.npy", ALL.view("V2"))
-    words = ("exec", VARIANT, "--in", "x=x.npy", "--out", "y=y.npy", "--check")
+    words = ("exec", *words, "--in", "x=x.npy", "--out", "y=y.npy", "--check")
     expect_error(call(*words, cwd=folder), 2, "x.npy: dtype '<V2' has no name", "--set dtype=bf16")
     done = call(*words, "--set", "dtype=bf16", cwd=folder)
     expect(done.returncode == 0, "all bf16", done)
