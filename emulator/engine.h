@@ -79,9 +79,19 @@ unsigned emulator_lane(void);
 /* EXCHANGE: an update that needs nothing to be there. */
 typedef enum EmulatorAccess { ACCESS_LOAD, ACCESS_STORE, ACCESS_UPDATE, ACCESS_EXCHANGE } EmulatorAccess;
 typedef enum EmulatorScope { SCOPE_BLOCK, SCOPE_DEVICE } EmulatorScope;
+/* What an atomic operation orders by itself, as C++'s memory orders have it; a bit each. */
+typedef enum EmulatorOrdering { ORDERS_NOTHING, ACQUIRES, RELEASES, ACQUIRES_AND_RELEASES } EmulatorOrdering;
 /* Called just before an atomic operation, which then is a plain one: no other thread runs until it is done. */
 void emulator_atomic(const void *address, size_t bytes, EmulatorAccess access, EmulatorScope scope, EmulatorSite site);
+void emulator_atomic_ordered(const void *address, size_t bytes, EmulatorAccess access, EmulatorScope scope,
+                             EmulatorOrdering ordering, EmulatorSite site);
 void emulator_fence(EmulatorScope scope);
+bool emulator_in_kernel(void);
+/* Asynchronous copies (cp.async): done when the thread waits for the group that they were committed to. The rest, `zeros` bytes, is
+ * filled. */
+void emulator_copy_start(void *to, const void *from, size_t bytes, size_t zeros, EmulatorSite site);
+void emulator_copy_commit(void);
+void emulator_copy_wait(unsigned groups_left);
 /* A place where another thread may go on: clock reads, __nanosleep. */
 void emulator_pause(void);
 uint64_t emulator_clock(void);

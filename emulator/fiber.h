@@ -60,6 +60,15 @@ typedef struct WarpCall {
     uint64_t value;
 } WarpCall;
 
+/* An asynchronous copy that nobody waited for yet; the oldest first. */
+typedef struct AsyncCopy {
+    struct AsyncCopy *next;
+    unsigned char *to;
+    const unsigned char *from;
+    size_t bytes, zeros;
+    unsigned group;
+} AsyncCopy;
+
 typedef struct Fiber {
     Context context;
     Stack stack;           /* bottom is NULL until the thread first runs */
@@ -74,6 +83,8 @@ typedef struct Fiber {
     int predicate;
     WarpCall call;
     uint64_t result; /* of the operation it waited in */
+    AsyncCopy *copies;
+    unsigned copy_groups; /* committed */
 } Fiber;
 
 typedef struct Block {
@@ -123,6 +134,7 @@ void schedule_preempt(const void *pc); /* countdown is over: yield and start a n
 /* sync.c: a thread has ended, which may release those who waited for it. */
 void barrier_check(Fiber *fiber);
 void warp_thread_ended(Fiber *fiber);
+void copies_thread_ended(Fiber *fiber);
 
 /* fiber.c */
 /* Makes a context that calls `enter` on the given stack when first switched to. `enter` never returns. */

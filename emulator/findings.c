@@ -112,6 +112,7 @@ const char *race_pending_note(void) {
 
 static const char *verb(unsigned flags) {
     static const char *const VERBS[] = {"reads", "writes", "reads atomically", "writes atomically"};
+    if (flags & ACCESS_ASYNC) return flags & ACCESS_WRITES ? "writes by an asynchronous copy" : "reads by an asynchronous copy";
     return VERBS[flags & (ACCESS_WRITES | ACCESS_ATOMIC)];
 }
 
@@ -129,6 +130,8 @@ static const char *describe_access(const Access *access, char *text, size_t size
 
 static const char *missing(const Access *mine, const Access *other) {
     const bool same_block = other->block == mine->block;
+    if ((mine->flags | other->flags) & ACCESS_ASYNC)
+        return "missing: a wait of the copying thread for its copy, and then a barrier if another thread is meant";
     if ((mine->flags ^ other->flags) & ACCESS_ATOMIC) return "missing: a barrier; or make both atomic";
     if (mine->flags & ACCESS_ATOMIC) return "missing: a wider scope than _block in both";
     if (same_block && other->thread / WARP_LANES == mine->thread / WARP_LANES) return "missing: __syncwarp() or __syncthreads()";
@@ -186,7 +189,8 @@ void findings_settle(void) {
 
 void finding_race(const Access *mine, const Access *other, const void *address, size_t bytes) {
     if (doubtful.open || holds(&races, (Pair){mine->place, other->place})) return;
-    const bool two_writes = mine->flags & other->flags & ACCESS_WRITES && !((mine->flags | other->flags) & ACCESS_ATOMIC);
+    const bool two_writes =
+        mine->flags & other->flags & ACCESS_WRITES && !((mine->flags | other->flags) & (ACCESS_ATOMIC | ACCESS_ASYNC));
     if (!two_writes || bytes > sizeof doubtful.before) {
         report_race(mine, other, address, bytes);
         return;

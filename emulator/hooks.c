@@ -33,24 +33,18 @@ HOOKS(4)
 HOOKS(8)
 HOOKS(16)
 
-/* C++'s atomics, which name no scope: the device's. Orders are fences here, which is no less than they are. The guards of static
- * variables are such too. */
+/* C++'s atomics, which name no scope: the device's. The guards of static variables are such too. */
 static void atomic_begin(const volatile void *address, size_t bytes, EmulatorAccess access, int order, const void *pc) {
+    const bool acquires = order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE, releases = order >= __ATOMIC_RELEASE;
+    const EmulatorOrdering ordering = (EmulatorOrdering)((acquires ? ACQUIRES : 0) | (releases ? RELEASES : 0));
     step(pc);
-    if (order >= __ATOMIC_RELEASE) emulator_fence(SCOPE_DEVICE);
-    race_synchronising_access((const void *)address, bytes, access, SCOPE_DEVICE, pc, (EmulatorSite){0});
-}
-
-static void atomic_end(int order) {
-    if (order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE) emulator_fence(SCOPE_DEVICE);
+    race_synchronising_access((const void *)address, bytes, access, (RaceOrder){SCOPE_DEVICE, ordering}, pc, (EmulatorSite){0});
 }
 
 #define HOOK_ATOMIC(name, T, parameters, access, operation)                                                                        \
     T name parameters {                                                                                                            \
         atomic_begin(address, sizeof *address, access, order, __builtin_return_address(0));                                        \
-        const T result = operation;                                                                                                \
-        atomic_end(order);                                                                                                         \
-        return result;                                                                                                             \
+        return operation;                                                                                                          \
     }
 #define HOOK_UPDATE(bits, T, function)                                                                                             \
     HOOK_ATOMIC(__tsan_atomic##bits##_##function, T, (volatile T * address, T value, int order), ACCESS_UPDATE,                    \
@@ -74,7 +68,6 @@ static void atomic_end(int order) {
         (void)order_failed;                                                                                                        \
         atomic_begin(address, sizeof *address, ACCESS_UPDATE, order, __builtin_return_address(0));                                 \
         __atomic_compare_exchange_n(address, &expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                             \
-        atomic_end(order);                                                                                                         \
         return expected;                                                                                                           \
     }
 HOOKS_ATOMIC(8, uint8_t)

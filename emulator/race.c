@@ -100,6 +100,14 @@ void race_warp_sync(Block *block, unsigned first_thread, unsigned lanes) {
     if (race_enabled()) meet(block, first_thread, WARP_LANES - (unsigned)__builtin_clz(lanes), &lanes);
 }
 
+/* What it knows and did so far. */
+static Knowledge *published(const Fiber *self, RaceThread *thread) {
+    Knowledge *now = knowledge_share(thread->known);
+    knowledge_learn(&now, (uint32_t)self->block->linear, self->thread, 1, &thread->clock);
+    thread->clock++;
+    return now;
+}
+
 /* A fence is both halves of a handshake: it makes known what earlier atomic reads brought, and later atomic writes carry what is
  * known now. */
 void race_fence(EmulatorScope scope) {
@@ -110,9 +118,7 @@ void race_fence(EmulatorScope scope) {
         knowledge_join(&thread->known, thread->pending[s]);
         knowledge_drop(&thread->pending[s]);
     }
-    Knowledge *now = knowledge_share(thread->known);
-    knowledge_learn(&now, (uint32_t)self->block->linear, self->thread, 1, &thread->clock);
-    thread->clock++;
+    Knowledge *now = published(self, thread);
     for (int s = SCOPE_BLOCK; s <= (int)scope; s++) {
         knowledge_drop(&thread->released[s]);
         thread->released[s] = knowledge_share(now);
@@ -121,7 +127,7 @@ void race_fence(EmulatorScope scope) {
 }
 
 static bool happened_before(const Fiber *self, const RaceThread *thread, const Access *access) {
-    if (access->block == self->block->linear && access->thread == self->thread) return true;
+    if (access->block == self->block->linear && access->thread == self->thread) return !(access->flags & ACCESS_ASYNC);
     return knowledge_has(thread->known, access->block, access->thread, access->clock);
 }
 
@@ -168,7 +174,8 @@ static void check_read(ShadowWord *word, const Access *mine, const void *address
         Access *other = &word->accesses[i];
         if (other->flags & ACCESS_WRITES) {
             if (other->bytes & mine->bytes && !happened_before(self, thread, other)) finding_race(mine, other, address, bytes);
-        } else if (other->thread == mine->thread && other->block == mine->block && !(other->bytes & ~mine->bytes)) {
+        } else if (other->thread == mine->thread && other->block == mine->block && !(other->bytes & ~mine->bytes) &&
+                   !(other->flags & ACCESS_ASYNC)) {
             place = other;
         }
     }
@@ -253,7 +260,7 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, boo
     Access mine = {.block = (uint32_t)self->block->linear,
                    .thread = (uint16_t)self->thread,
                    .flags = (uint8_t)flags,
-                   .clock = state_of(self)->clock,
+                   .clock = flags & ACCESS_ASYNC ? UINT32_MAX : state_of(self)->clock,
                    .place = site.file ? place_of_site(site) : place_of_code(pc)};
     const unsigned char *at = address, *end = at + bytes;
     while (true) {
@@ -261,8 +268,8 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, boo
         const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
         mine.bytes = (uint8_t)(((1u << length) - 1) << offset);
         if (needs && (mine.bytes & ~*written)) finding_unwritten(&mine, address, bytes);
-        (flags == 0 ? check_read : check_write)(word, &mine, address, bytes);
-        if (flags & ACCESS_WRITES) *written |= mine.bytes;
+        (flags & ~(unsigned)ACCESS_ASYNC ? check_write : check_read)(word, &mine, address, bytes);
+        if (flags & ACCESS_WRITES && !(flags & ACCESS_ASYNC)) *written |= mine.bytes;
         at += length;
         if (at >= end || !shadow_find(at, &word, &written)) return;
     }
@@ -277,21 +284,31 @@ static bool reaches(const SyncVar *var, EmulatorScope scope, uint32_t block) {
     return var->block == block || (var->scope == SCOPE_DEVICE && scope == SCOPE_DEVICE);
 }
 
-static void take(const SyncVar *var, RaceThread *thread, const Block *block) {
-    knowledge_join(&thread->pending[SCOPE_DEVICE], var->carried);
-    if (var->own[block->slot].block == block->linear) knowledge_join(&thread->pending[SCOPE_BLOCK], var->own[block->slot].carried);
+/* One that acquires needs no fence. */
+static void take(const SyncVar *var, RaceThread *thread, const Block *block, bool acquires) {
+    Knowledge **device = acquires ? &thread->known : &thread->pending[SCOPE_DEVICE];
+    Knowledge **own = acquires ? &thread->known : &thread->pending[SCOPE_BLOCK];
+    knowledge_join(device, var->carried);
+    if (var->own[block->slot].block == block->linear) knowledge_join(own, var->own[block->slot].carried);
 }
 
-static void give(SyncVar *var, const RaceThread *thread, const Block *block) {
+static void give(SyncVar *var, RaceThread *thread, const Fiber *self, RaceOrder order) {
+    const Block *block = self->block;
     knowledge_join(&var->carried, thread->released[SCOPE_DEVICE]);
     if (var->own[block->slot].block != block->linear) knowledge_drop(&var->own[block->slot].carried);
     var->own[block->slot].block = (uint32_t)block->linear;
     knowledge_join(&var->own[block->slot].carried, thread->released[SCOPE_BLOCK]);
+    if (!(order.ordering & RELEASES)) return;
+    Knowledge *now = published(self, thread);
+    if (order.scope == SCOPE_DEVICE) knowledge_join(&var->carried, now);
+    knowledge_join(&var->own[block->slot].carried, now);
+    knowledge_drop(&now);
 }
 
-/* Atomics read what the last atomic write carried and pass on what the thread's last fence published. An update passes on what it
- * read as well, for whichever block (a release sequence goes on through it); a store begins anew. */
-void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess access, EmulatorScope scope, const void *pc,
+/* Atomics read what the last atomic write carried and pass on what the thread's last fence published, or what it did up to now if
+ * they release. An update passes on what it read as well, for whichever block (a release sequence goes on through it); a store
+ * begins anew. */
+void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess access, RaceOrder order, const void *pc,
                                EmulatorSite site) {
     if (!race_enabled() || !engine.current) return;
     ShadowWord *word;
@@ -299,26 +316,58 @@ void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess
     if (!shadow_find(address, &word, &written)) return;
     const unsigned flags = ACCESS_ATOMIC | (access == ACCESS_LOAD ? 0u : (unsigned)ACCESS_WRITES) |
                            (access >= ACCESS_UPDATE ? (unsigned)ACCESS_OBSERVES : 0u) |
-                           (scope == SCOPE_BLOCK ? (unsigned)ACCESS_OF_BLOCK : 0u);
+                           (order.scope == SCOPE_BLOCK ? (unsigned)ACCESS_OF_BLOCK : 0u);
     access_memory(address, bytes, flags, access == ACCESS_LOAD || access == ACCESS_UPDATE, pc, site);
     RaceThread *thread = state_of(engine.current);
     const Block *block = engine.current->block;
-    SyncVar *var = syncvar_at(address, access != ACCESS_LOAD && thread->released[SCOPE_BLOCK]);
+    SyncVar *var = syncvar_at(address, access != ACCESS_LOAD && (thread->released[SCOPE_BLOCK] || order.ordering & RELEASES));
     if (!var) return;
-    const bool reached = reaches(var, scope, (uint32_t)block->linear);
-    if (access != ACCESS_STORE && reached) take(var, thread, block);
+    const bool reached = reaches(var, order.scope, (uint32_t)block->linear);
+    if (access != ACCESS_STORE && reached) take(var, thread, block, order.ordering & ACQUIRES);
     if (access == ACCESS_LOAD) return;
     if (access == ACCESS_STORE || !reached) syncvar_clear(var);
     var->block = (uint32_t)block->linear;
-    var->scope = scope;
-    give(var, thread, block);
+    var->scope = order.scope;
+    give(var, thread, engine.current, order);
 }
 
 void race_volatile_access(const void *address, size_t bytes, bool write, const void *pc) {
     if (emulator_settings.relaxed_volatile)
-        race_synchronising_access(address, bytes, write ? ACCESS_STORE : ACCESS_LOAD, SCOPE_DEVICE, pc, (EmulatorSite){0});
+        race_synchronising_access(address, bytes, write ? ACCESS_STORE : ACCESS_LOAD, (RaceOrder){SCOPE_DEVICE, ORDERS_NOTHING}, pc,
+                                  (EmulatorSite){0});
     else
         race_plain_access(address, bytes, write, pc);
+}
+
+void race_copy_start(const AsyncCopy *copy, EmulatorSite site) {
+    if (!race_enabled()) return;
+    access_memory(copy->from, copy->bytes, ACCESS_ASYNC, true, NULL, site);
+    access_memory(copy->to, copy->bytes + copy->zeros, ACCESS_ASYNC | ACCESS_WRITES, false, NULL, site);
+}
+
+/* The copy's accesses in these bytes become the thread's own. */
+static void arrived(const unsigned char *at, size_t bytes, unsigned flags) {
+    const Fiber *self = engine.current;
+    const unsigned char *const end = at + bytes;
+    ShadowWord *word;
+    unsigned char *written;
+    for (at -= (uintptr_t)at % WORD_BYTES; at < end && shadow_find(at, &word, &written); at += WORD_BYTES) {
+        for (int i = 0; i < WORD_ACCESSES; i++) {
+            Access *access = &word->accesses[i];
+            if (!access->bytes || access->flags != flags || access->block != self->block->linear || access->thread != self->thread)
+                continue;
+            access->flags &= ACCESS_WRITES;
+            access->clock = state_of(self)->clock;
+            if (flags & ACCESS_WRITES) *written |= access->bytes;
+        }
+    }
+}
+
+void race_copy_finish(const AsyncCopy *copy) {
+    if (!race_enabled()) return;
+    findings_settle();
+    arrived(copy->from, copy->bytes, ACCESS_ASYNC);
+    arrived(copy->to, copy->bytes + copy->zeros, ACCESS_ASYNC | ACCESS_WRITES);
 }
 
 void race_before_switch(void) {

@@ -23,8 +23,15 @@ void race_block_barrier(Block *block);
 void race_warp_sync(Block *block, unsigned first_thread, unsigned lanes);
 void race_fence(EmulatorScope scope);
 /* Atomic operations and, as CUDA's memory model has it, volatile accesses. */
-void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess access, EmulatorScope scope, const void *pc,
+typedef struct RaceOrder {
+    EmulatorScope scope;
+    EmulatorOrdering ordering;
+} RaceOrder;
+void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess access, RaceOrder order, const void *pc,
                                EmulatorSite site);
+/* From its start to its finish an asynchronous copy reads and writes unordered with everything, its own thread included. */
+void race_copy_start(const AsyncCopy *copy, EmulatorSite site);
+void race_copy_finish(const AsyncCopy *copy);
 void race_volatile_access(const void *address, size_t bytes, bool write, const void *pc);
 void race_plain_access(const void *address, size_t bytes, bool write, const void *pc);
 /* The host or a runtime call wrote these bytes of device memory: they count as initialised. Or: their contents are undefined. */
@@ -68,7 +75,8 @@ enum {
     ACCESS_WRITES = 1,
     ACCESS_ATOMIC = 2,
     ACCESS_OF_BLOCK = 4, /* atomic for its block alone */
-    ACCESS_OBSERVES = 8  /* writes what it made of the value before: that write's order is its own */
+    ACCESS_OBSERVES = 8, /* writes what it made of the value before: that write's order is its own */
+    ACCESS_ASYNC = 16    /* an asynchronous copy's, which nobody waited for */
 };
 
 typedef struct Access {

@@ -174,6 +174,7 @@ static void fiber_end(Fiber *self) {
     block->live--;
     engine.progress++;
     engine.dying = self->stack;
+    copies_thread_ended(self);
     warp_thread_ended(self);
     barrier_check(self);
     if (block->live == 0) {

@@ -5,6 +5,7 @@
 #include "emulator/memory.h"
 #include "emulator/race.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool same_site(EmulatorSite a, EmulatorSite b) {
@@ -267,17 +268,70 @@ unsigned emulator_lane(void) {
 
 /* Atomics and fences: another thread may run before or after one, never within. */
 
-void emulator_atomic(const void *address, size_t bytes, EmulatorAccess access, EmulatorScope scope, EmulatorSite site) {
+static void check_operation(const char *operation, const void *address, size_t bytes, EmulatorSite site) {
     char what[ADDRESS_TEXT_MAX];
-    if (!engine.current) fault_at("device function called by host code", site, NULL, "an atomic operation outside a kernel");
+    if (!engine.current) fault_at("device function called by host code", site, NULL, "%s outside a kernel", operation);
     engine.current->site = site;
-    emulator_pause();
-    if ((uintptr_t)address % bytes)
-        fault_at("misaligned address", site, NULL, "an atomic operation of %zu bytes at %s", bytes,
-                 address_describe(address, what));
+    if (bytes && (uintptr_t)address % bytes)
+        fault_at("misaligned address", site, NULL, "%s of %zu bytes at %s", operation, bytes, address_describe(address, what));
     const void *bad = sanitizer_first_forbidden(address, bytes);
-    if (bad) fault_at("out of bounds", site, NULL, "an atomic operation of %zu bytes at %s", bytes, address_describe(bad, what));
-    race_synchronising_access(address, bytes, access, scope, NULL, site);
+    if (bad) fault_at("out of bounds", site, NULL, "%s of %zu bytes at %s", operation, bytes, address_describe(bad, what));
+}
+
+void emulator_atomic_ordered(const void *address, size_t bytes, EmulatorAccess access, EmulatorScope scope,
+                             EmulatorOrdering ordering, EmulatorSite site) {
+    emulator_pause();
+    check_operation("an atomic operation", address, bytes, site);
+    race_synchronising_access(address, bytes, access, (RaceOrder){scope, ordering}, NULL, site);
+}
+
+void emulator_atomic(const void *address, size_t bytes, EmulatorAccess access, EmulatorScope scope, EmulatorSite site) {
+    emulator_atomic_ordered(address, bytes, access, scope, ORDERS_NOTHING, site);
+}
+
+/* Asynchronous copies. The copy is done as late as it may be, so that who reads early reads what was there before. */
+
+void emulator_copy_start(void *to, const void *from, size_t bytes, size_t zeros, EmulatorSite site) {
+    check_operation("an asynchronous copy", to, bytes + zeros, site);
+    check_operation("an asynchronous copy", from, bytes, site);
+    Fiber *self = engine.current;
+    AsyncCopy *copy = malloc(sizeof *copy), **last = &self->copies;
+    if (!copy) fault_internal("no memory for asynchronous copies");
+    *copy = (AsyncCopy){.to = to, .from = from, .bytes = bytes, .zeros = zeros, .group = self->copy_groups};
+    while (*last) last = &(*last)->next;
+    *last = copy;
+    race_copy_start(copy, site);
+    emulator_pause();
+}
+
+void emulator_copy_commit(void) {
+    engine.current->copy_groups++;
+}
+
+void emulator_copy_wait(unsigned groups_left) {
+    Fiber *self = engine.current;
+    while (self->copies && self->copies->group + groups_left < self->copy_groups) {
+        AsyncCopy *copy = self->copies;
+        race_copy_finish(copy);
+        bytes_copy(copy->to, copy->from, copy->bytes);
+        bytes_fill(copy->to + copy->bytes, 0, copy->zeros);
+        self->copies = copy->next;
+        free(copy);
+    }
+    emulator_pause();
+}
+
+/* Copies that nobody waited for never arrive. */
+void copies_thread_ended(Fiber *fiber) {
+    while (fiber->copies) {
+        AsyncCopy *copy = fiber->copies;
+        fiber->copies = copy->next;
+        free(copy);
+    }
+}
+
+bool emulator_in_kernel(void) {
+    return engine.current != NULL;
 }
 
 void emulator_fence(EmulatorScope scope) {

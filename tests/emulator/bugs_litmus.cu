@@ -16,6 +16,11 @@ LITMUS(wrong11, STORE_BUFFERING, TOGETHER, PLAIN, OF_BLOCK, OF_BLOCK, PLAIN)
 LITMUS(wrong12, STORE_BUFFERING, APART, OF_BLOCK, OF_DEVICE, OF_BLOCK, PLAIN)
 LITMUS(wrong13, IRIW, APART, OF_BLOCK, PLAIN, OF_DEVICE, OF_DEVICE)
 LITMUS(wrong14, IRIW, APART, OF_DEVICE, PLAIN, PLAIN, OF_DEVICE)
+LITMUS(wrong15, MESSAGE_PASSING, APART, REF_ORDERED_BLOCK, PLAIN, REF_ORDERED_DEVICE, PLAIN)
+LITMUS(wrong16, MESSAGE_PASSING, APART, REF_ORDERED_DEVICE, PLAIN, REF_ORDERED_BLOCK, PLAIN)
+LITMUS(wrong17, MESSAGE_PASSING, TOGETHER, REF_RELAXED_DEVICE, PLAIN, REF_ORDERED_DEVICE, PLAIN)
+LITMUS(wrong18, MESSAGE_PASSING, TOGETHER, REF_ORDERED_DEVICE, PLAIN, REF_RELAXED_DEVICE, PLAIN)
+LITMUS(wrong19, STORE_BUFFERING, APART, REF_RELAXED_BLOCK, OF_DEVICE, REF_RELAXED_BLOCK, PLAIN)
 
 extern "C" const SelfTest BUGS_LITMUS[] = {
     {"litmus: message passing 1", wrong0, {NULL, NULL, "data race"}},
@@ -33,5 +38,10 @@ extern "C" const SelfTest BUGS_LITMUS[] = {
     {"litmus: store buffering 13", wrong12, {NULL, NULL, "data race"}},
     {"litmus: IRIW 14", wrong13, {NULL, NULL, "data race"}},
     {"litmus: IRIW 15", wrong14, {NULL, NULL, "data race"}},
+    {"litmus: atomic_ref 16", wrong15, {NULL, NULL, "data race"}},
+    {"litmus: atomic_ref 17", wrong16, {NULL, NULL, "data race"}},
+    {"litmus: atomic_ref 18", wrong17, {NULL, NULL, "data race"}},
+    {"litmus: atomic_ref 19", wrong18, {NULL, NULL, "data race"}},
+    {"litmus: atomic_ref 20", wrong19, {NULL, NULL, "data race"}},
     {NULL, NULL, {}},
 };

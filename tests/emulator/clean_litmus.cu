@@ -13,6 +13,12 @@ LITMUS(right8, STORE_BUFFERING, APART, VOLATILE, OF_SYSTEM, VOLATILE, PLAIN)
 LITMUS(right9, IRIW, TOGETHER, OF_BLOCK, PLAIN, OF_BLOCK, OF_BLOCK)
 LITMUS(right10, IRIW, APART, OF_DEVICE, PLAIN, OF_DEVICE, OF_DEVICE)
 LITMUS(right11, IRIW, APART, VOLATILE, PLAIN, VOLATILE, OF_DEVICE)
+LITMUS(ref0, MESSAGE_PASSING, TOGETHER, REF_ORDERED_BLOCK, PLAIN, REF_ORDERED_BLOCK, PLAIN)
+LITMUS(ref1, MESSAGE_PASSING, TOGETHER, REF_RELAXED_DEVICE, OF_BLOCK, REF_ORDERED_BLOCK, PLAIN)
+LITMUS(ref2, MESSAGE_PASSING, APART, REF_ORDERED_DEVICE, PLAIN, REF_ORDERED_DEVICE, PLAIN)
+LITMUS(ref3, MESSAGE_PASSING, APART, REF_ORDERED_DEVICE, PLAIN, VOLATILE, OF_DEVICE)
+LITMUS(ref4, STORE_BUFFERING, APART, REF_RELAXED_DEVICE, OF_DEVICE, REF_RELAXED_DEVICE, PLAIN)
+LITMUS(ref5, IRIW, TOGETHER, REF_RELAXED_BLOCK, PLAIN, REF_RELAXED_DEVICE, OF_DEVICE)
 #ifdef RUNGS_EMULATED
 LITMUS(ordered0, MESSAGE_PASSING, APART, ORDERED, PLAIN, ORDERED, PLAIN)
 LITMUS(ordered1, MESSAGE_PASSING, APART, RELAXED, OF_DEVICE, ORDERED, PLAIN)
@@ -34,6 +40,12 @@ extern "C" const SelfTest CLEAN_LITMUS[] = {
     {"litmus: IRIW 10", right9, {}},
     {"litmus: IRIW 11", right10, {}},
     {"litmus: IRIW 12", right11, {}},
+    {"litmus, atomic_ref: message passing 1", ref0, {}},
+    {"litmus, atomic_ref: message passing 2", ref1, {}},
+    {"litmus, atomic_ref: message passing 3", ref2, {}},
+    {"litmus, atomic_ref: message passing 4", ref3, {}},
+    {"litmus, atomic_ref: store buffering 5", ref4, {}},
+    {"litmus, atomic_ref: IRIW 6", ref5, {}},
 #ifdef RUNGS_EMULATED
     {"litmus, C++: message passing 1", ordered0, {}},
     {"litmus, C++: message passing 2", ordered1, {}},

@@ -11,10 +11,25 @@
 #include "kernel.h"
 #include "selftest.h"
 
+#include <cuda/atomic>
+
 enum Place { TOGETHER, APART };
 enum Shape { MESSAGE_PASSING, STORE_BUFFERING, IRIW };
-/* PLAIN: no atomic, or no fence. ORDERED: C++'s release and acquire, RELAXED: C++'s without an order; in the emulator only. */
-enum Reach { PLAIN, OF_BLOCK, OF_DEVICE, OF_SYSTEM, VOLATILE, ORDERED, RELAXED };
+/* PLAIN: no atomic, or no fence. ORDERED: C++'s release and acquire, RELAXED: C++'s without an order; in the emulator only. REF:
+ * cuda::atomic_ref's. */
+enum Reach {
+    PLAIN,
+    OF_BLOCK,
+    OF_DEVICE,
+    OF_SYSTEM,
+    VOLATILE,
+    ORDERED,
+    RELAXED,
+    REF_ORDERED_BLOCK,
+    REF_ORDERED_DEVICE,
+    REF_RELAXED_BLOCK,
+    REF_RELAXED_DEVICE
+};
 
 struct Litmus {
     Shape shape;
@@ -28,6 +43,10 @@ static __device__ void litmus_write(Reach reach, int *at) {
     if (reach == OF_DEVICE) atomicExch(at, 1);
     if (reach == OF_SYSTEM) atomicExch_system(at, 1);
     if (reach == VOLATILE) *(volatile int *)at = 1;
+    if (reach == REF_ORDERED_BLOCK) cuda::atomic_ref<int, cuda::thread_scope_block>(*at).store(1, cuda::memory_order_release);
+    if (reach == REF_ORDERED_DEVICE) cuda::atomic_ref<int, cuda::thread_scope_device>(*at).store(1, cuda::memory_order_release);
+    if (reach == REF_RELAXED_BLOCK) cuda::atomic_ref<int, cuda::thread_scope_block>(*at).store(1, cuda::memory_order_relaxed);
+    if (reach == REF_RELAXED_DEVICE) cuda::atomic_ref<int, cuda::thread_scope_device>(*at).store(1, cuda::memory_order_relaxed);
 #ifdef RUNGS_EMULATED
     if (reach == ORDERED) __atomic_store_n(at, 1, __ATOMIC_RELEASE);
     if (reach == RELAXED) __atomic_store_n(at, 1, __ATOMIC_RELAXED);
@@ -39,6 +58,10 @@ static __device__ int litmus_read(Reach reach, int *at) {
     if (reach == OF_DEVICE) return atomicAdd(at, 0);
     if (reach == OF_SYSTEM) return atomicAdd_system(at, 0);
     if (reach == VOLATILE) return *(volatile int *)at;
+    if (reach == REF_ORDERED_BLOCK) return cuda::atomic_ref<int, cuda::thread_scope_block>(*at).load(cuda::memory_order_acquire);
+    if (reach == REF_ORDERED_DEVICE) return cuda::atomic_ref<int, cuda::thread_scope_device>(*at).load(cuda::memory_order_acquire);
+    if (reach == REF_RELAXED_BLOCK) return cuda::atomic_ref<int, cuda::thread_scope_block>(*at).load(cuda::memory_order_relaxed);
+    if (reach == REF_RELAXED_DEVICE) return cuda::atomic_ref<int, cuda::thread_scope_device>(*at).load(cuda::memory_order_relaxed);
 #ifdef RUNGS_EMULATED
     if (reach == ORDERED) return __atomic_load_n(at, __ATOMIC_ACQUIRE);
     if (reach == RELAXED) return __atomic_load_n(at, __ATOMIC_RELAXED);

@@ -6,7 +6,7 @@
 
 int main(void) {
     static const SelfTest *const CLEAN[] = {CLEAN_BLOCK, CLEAN_WARP,    CLEAN_ATOMIC, CLEAN_GRID,   CLEAN_CUB,    CLEAN_AFFINE,
-                                            CLEAN_HEAP,  CLEAN_OFFSETS, CLEAN_SCOPES, CLEAN_LITMUS, CLEAN_STRINGS};
+                                            CLEAN_HEAP,  CLEAN_OFFSETS, CLEAN_SCOPES, CLEAN_LITMUS, CLEAN_COPIES, CLEAN_STRINGS};
     enum { REPEATS = 20 };
     char why[256] = "";
     if (device_cuda_count(why, sizeof why) == 0) {

@@ -125,8 +125,8 @@ static void run_bug(const SelfTest *test, int kind) {
 
 int main(int argc, char **argv) {
     static const SelfTest *const CLEAN[] = {CLEAN_BLOCK, CLEAN_WARP,    CLEAN_ATOMIC, CLEAN_GRID,   CLEAN_CUB,    CLEAN_AFFINE,
-                                            CLEAN_HEAP,  CLEAN_OFFSETS, CLEAN_SCOPES, CLEAN_LITMUS, CLEAN_STRINGS};
-    static const SelfTest *const BUGS[] = {BUGS_SYNC, BUGS_MEMORY, BUGS_HEAP, BUGS_SCOPES, BUGS_MANY, BUGS_LITMUS};
+                                            CLEAN_HEAP,  CLEAN_OFFSETS, CLEAN_SCOPES, CLEAN_LITMUS, CLEAN_COPIES, CLEAN_STRINGS};
+    static const SelfTest *const BUGS[] = {BUGS_SYNC, BUGS_MEMORY, BUGS_HEAP, BUGS_SCOPES, BUGS_MANY, BUGS_LITMUS, BUGS_COPIES};
     int kind = 0;
     while (argc > 1 && kind < KIND_COUNT && strcmp(argv[1], KINDS[kind]) != 0) kind++;
     if (argc > 3) clean_seeds = atoi(argv[3]);

@@ -1,0 +1,27 @@
+/* cooperative_groups/memcpy_async.h - copies that the threads of a group share, for the emulator. */
+#ifndef RUNGS_EMULATOR_COOPERATIVE_GROUPS_MEMCPY_ASYNC_H
+#define RUNGS_EMULATOR_COOPERATIVE_GROUPS_MEMCPY_ASYNC_H
+
+#include <cooperative_groups.h>
+
+namespace cooperative_groups {
+
+/* Four bytes at a time by each thread in turn, as far as they go. */
+template <typename Group>
+static inline void memcpy_async(const Group &group, void *to, const void *from, size_t bytes, EmulatorSite site = emulator_here()) {
+    for (size_t at = 4 * (size_t)group.thread_rank(); at < bytes; at += 4 * (size_t)group.size())
+        emulator_copy_start(static_cast<char *>(to) + at, static_cast<const char *>(from) + at, bytes - at < 4 ? bytes - at : 4, 0,
+                            site);
+    emulator_copy_commit();
+}
+template <unsigned groups, typename Group> static inline void wait_prior(const Group &group, EmulatorSite site = emulator_here()) {
+    emulator_copy_wait(groups);
+    group.sync(site);
+}
+template <typename Group> static inline void wait(const Group &group, EmulatorSite site = emulator_here()) {
+    wait_prior<0>(group, site);
+}
+
+} // namespace cooperative_groups
+
+#endif

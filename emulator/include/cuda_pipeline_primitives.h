@@ -1,0 +1,2 @@
+/* CUDA's name for a part of it. */
+#include <cuda_pipeline.h>
