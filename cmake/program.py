@@ -425,29 +425,30 @@ class Run:
         self.code = subprocess.run(argv, check=False, env=environment, pass_fds=[table], stdout=output).returncode
         rows = os.pread(table, ROW_BYTES * ROWS_MAX, 0).split(b"\n")
         rows = [row.strip(b"\0 ").decode(errors="replace").split("\t") for row in rows]
-        self.rows = {row[0]: (int(row[1]), int(row[2]), row[3]) for row in rows if len(row) == 4}
-        kinds = [kind for _, _, found in self.rows.values() for kind in found.split(", ") if kind]
+        self.rows = {row[0]: (*map(int, row[1:4]), row[4]) for row in rows if len(row) == 5}
+        kinds = [kind for *_, found in self.rows.values() for kind in found.split(", ") if kind]
         self.failed = any(not kind.startswith("note:") for kind in kinds)
         crashed = (
             -self.code if self.code < 0 else self.code - 128 if arguments.sandbox else 0
         )  # bwrap's code for a signal
         if not self.failed and (self.code == FAULT_EXIT_CODE or crashed in CRASHES):
             what = "a fault, see above" if self.code == FAULT_EXIT_CODE else signal.Signals(crashed).name
-            self.rows["(host code)"] = (0, 0, what)
+            self.rows["(host code)"] = (0, 0, 0, what)
             self.failed = True
 
 
 def print_table(runs):
-    """Each kernel, its launches and blocks, and what was found."""
-    lines = [("kernel", "launches", "blocks", "found")]
+    """Each kernel: its launches, blocks, schedules that were run (by the race detector more than one a launch), and what was found."""
+    lines = [("kernel", "launches", "blocks", "schedules", "found")]
     for name in dict.fromkeys(name for run in runs for name in run.rows):
         known = [run.rows[name] for run in runs if name in run.rows]
-        found = ", ".join(dict.fromkeys(found for _, _, found in known if found))
-        lines.append((name, str(max(row[0] for row in known)), str(max(row[1] for row in known)), found or "-"))
-    widths = [max(len(line[i]) for line in lines) for i in range(3)]
+        found = ", ".join(dict.fromkeys(row[3] for row in known if row[3]))
+        lines.append((name, *(str(max(row[i] for row in known)) for i in range(3)), found or "-"))
+    widths = [max(len(line[i]) for line in lines) for i in range(4)]
     print(file=sys.stderr)
     for line in lines:
-        print(f"{line[0]:<{widths[0]}}  {line[1]:>{widths[1]}}  {line[2]:>{widths[2]}}  {line[3]}", file=sys.stderr)
+        numbers = "  ".join(f"{line[i]:>{widths[i]}}" for i in (1, 2, 3))
+        print(f"{line[0]:<{widths[0]}}  {numbers}  {line[4]}", file=sys.stderr)
 
 
 def main():

@@ -70,7 +70,13 @@ template <typename T, typename Wide> static inline T emulator_round(Wide exact, 
     EMULATOR_FUNCTION(double, __dsub_##suffix, (double a, double b), emulator_directed<double>((long double)a - b, direction))     \
     EMULATOR_FUNCTION(double, __dmul_##suffix, (double a, double b), emulator_directed<double>((long double)a * b, direction))     \
     EMULATOR_FUNCTION(double, __ddiv_##suffix, (double a, double b), emulator_directed<double>((long double)a / b, direction))     \
-    EMULATOR_FUNCTION(float, __double2float_##suffix, (double a), emulator_directed<float>(a, direction))
+    EMULATOR_FUNCTION(float, __double2float_##suffix, (double a), emulator_directed<float>(a, direction))                          \
+    EMULATOR_FUNCTION(float, __int2float_##suffix, (int a), emulator_directed<float>((double)a, direction))                        \
+    EMULATOR_FUNCTION(float, __uint2float_##suffix, (unsigned a), emulator_directed<float>((double)a, direction))                  \
+    EMULATOR_FUNCTION(float, __ll2float_##suffix, (long long a), emulator_directed<float>((long double)a, direction))              \
+    EMULATOR_FUNCTION(float, __ull2float_##suffix, (unsigned long long a), emulator_directed<float>((long double)a, direction))    \
+    EMULATOR_FUNCTION(double, __ll2double_##suffix, (long long a), emulator_directed<double>((long double)a, direction))           \
+    EMULATOR_FUNCTION(double, __ull2double_##suffix, (unsigned long long a), emulator_directed<double>((long double)a, direction))
 /* direction 2: to zero */
 template <typename T, typename Wide> static inline T emulator_directed(Wide exact, int direction) {
     return emulator_round<T>(exact, direction == 2 ? (exact > 0 ? -1 : 1) : direction);
@@ -107,9 +113,7 @@ EMULATOR_CONVERT_ALL(double, double, ull, unsigned long long)
 #undef EMULATOR_CONVERT_ALL
 #undef EMULATOR_CONVERT
 EMULATOR_FUNCTION(float, __int2float_rn, (int x), (float)x)
-EMULATOR_FUNCTION(float, __int2float_rz, (int x), emulator_directed<float>((double)x, 2))
 EMULATOR_FUNCTION(float, __uint2float_rn, (unsigned x), (float)x)
-EMULATOR_FUNCTION(float, __uint2float_rz, (unsigned x), emulator_directed<float>((double)x, 2))
 EMULATOR_FUNCTION(float, __ll2float_rn, (long long x), (float)x)
 EMULATOR_FUNCTION(float, __ull2float_rn, (unsigned long long x), (float)x)
 EMULATOR_FUNCTION(double, __int2double_rn, (int x), x)

@@ -92,7 +92,7 @@ int fault_count(void) {
 
 void fault_end(int schedules) {
     char text[128];
-    if (faults == 0) return;
+    if (faults == 0 || (program_runs() && faults < FAULTS_MAX)) return;
     if (schedules > 1) {
         snprintf(text, sizeof text, "rungs-emulator: %d schedules were tried; the last %lld found nothing new\n", schedules,
                  emulator_settings.schedules);
@@ -305,8 +305,21 @@ static void on_bad_access(int number, siginfo_t *info, void *context) {
     if (arena_contains(info->si_addr))
         fault_at("device memory touched by host code", (EmulatorSite){0}, pc, "access to %s outside a kernel; use cudaMemcpyAsync",
                  address_describe(info->si_addr, what));
+    const struct sigaction *previous = number == SIGSEGV ? &previous_segv : &previous_bus;
+    if (program_runs() && previous->sa_handler == SIG_DFL)
+        fault_at("crash", (EmulatorSite){0}, pc, "host code touches address %p (%s)", info->si_addr, strsignal(number));
     /* Not ours: as if we had never been here. */
-    sigaction(number, number == SIGSEGV ? &previous_segv : &previous_bus, NULL);
+    sigaction(number, previous, NULL);
+}
+
+/* Of a program. A division by zero is the likeliest cause of SIGFPE. */
+static void on_crash(int number, siginfo_t *info, void *context) {
+    (void)info;
+    const void *pc = number == SIGABRT ? NULL : interrupted_at(context);
+    if (engine.current)
+        fault_at("undefined behaviour", (EmulatorSite){0}, pc, "%s",
+                 number == SIGFPE ? "an integer is divided by zero, or the quotient is too large" : strsignal(number));
+    fault_at("crash", (EmulatorSite){0}, pc, "host code: %s", strsignal(number));
 }
 
 static void on_watchdog(int number, siginfo_t *info, void *context) {
@@ -327,6 +340,9 @@ void signals_install(void) {
     struct sigaction action = {.sa_sigaction = on_bad_access, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigaction(SIGSEGV, &action, &previous_segv);
     sigaction(SIGBUS, &action, &previous_bus);
+    action.sa_sigaction = on_crash;
+    static const int CRASHES[] = {SIGFPE, SIGILL, SIGABRT};
+    for (size_t i = 0; program_runs() && i < sizeof CRASHES / sizeof *CRASHES; i++) sigaction(CRASHES[i], &action, NULL);
     action = (struct sigaction){.sa_sigaction = on_watchdog, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigaction(SIGRTMIN + 1, &action, NULL);
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + 1};

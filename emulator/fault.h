@@ -11,7 +11,8 @@ enum { FAULT_EXIT_CODE = 86 };
  * nowhere in particular. Adds kernel, block, thread and how to replay. */
 void fault_at(const char *kind, EmulatorSite site, const void *pc, const char *format, ...)
     __attribute__((noreturn, format(printf, 4, 5)));
-/* The same paragraph; the run goes on, up to FAULTS_MAX of them. where: a place's text, or NULL. */
+/* The same paragraph; the run goes on, up to FAULTS_MAX of them, and a program as it is goes on to its end. where: a place's text,
+ * or NULL. */
 enum { FAULTS_MAX = 10 };
 void fault_more(const char *kind, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int fault_count(void);

@@ -18,7 +18,7 @@ enum { ROW_BYTES = 512, ROWS_MAX = 1024, NAME_BYTES = 360, FOUND_BYTES = 96 };
 
 typedef struct Row {
     char name[NAME_BYTES], found[FOUND_BYTES];
-    unsigned long long launches, blocks;
+    unsigned long long launches, blocks, schedules;
 } Row;
 
 static Row rows[ROWS_MAX];
@@ -31,7 +31,8 @@ bool program_runs(void) {
 
 static void write_row(const Row *row) {
     char text[ROW_BYTES] = "";
-    const int length = snprintf(text, sizeof text - 1, "%s\t%llu\t%llu\t%s", row->name, row->launches, row->blocks, row->found);
+    const int length = snprintf(text, sizeof text - 1, "%s\t%llu\t%llu\t%llu\t%s", row->name, row->launches, row->blocks,
+                                row->schedules, row->found);
     memset(text + length, ' ', sizeof text - (size_t)length);
     text[ROW_BYTES - 1] = '\n';
     memcpy(table + (row - rows) * ROW_BYTES, text, sizeof text);
@@ -44,6 +45,13 @@ static Row *row_of(const char *name) {
     if (i == ROWS_MAX) return &rows[ROWS_MAX - 1];
     if (i == row_count) snprintf(rows[row_count++].name, NAME_BYTES, "%s", name);
     return &rows[i];
+}
+
+void program_scheduled(int schedules) {
+    if (!table) return;
+    Row *row = row_of(engine.launch->name);
+    row->schedules += (unsigned long long)schedules;
+    write_row(row);
 }
 
 void program_found(const char *kind) {

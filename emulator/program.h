@@ -10,6 +10,8 @@ int program_main(const char *module, int argc, char **argv);
 bool program_runs(void);
 /* What was found in the kernel that runs, or in host code: a word or two for the table; a "note: ..." is no fault. */
 void program_found(const char *kind);
+/* How many schedules of the launch that has ended were run. */
+void program_scheduled(int schedules);
 
 /* runtime.c: remembers an error code for cudaGetLastError(), and gives it back. */
 int runtime_note(int error);

@@ -58,11 +58,12 @@ void __ubsan_on_report(void) {
     const char *kind = "", *message = "", *file = "";
     unsigned line = 0, column = 0;
     char *address = NULL;
+    if (!engine.launch) program_found("note: undefined behaviour"); /* of a program's host code, which goes on (UBSAN_OPTIONS) */
     if (!engine.launch || !__ubsan_get_current_report_data) return;
     __ubsan_get_current_report_data(&kind, &message, &file, &line, &column, &address);
     fault_announce(strcmp(kind, "out-of-bounds-index") == 0 ? "out of bounds" : "undefined behaviour", NULL, "%s (%s), at %s:%u:%u",
                    message, kind, file ? file : "?", line, column);
-    if (program_runs()) _exit(FAULT_EXIT_CODE); /* its host code goes on (UBSAN_OPTIONS) */
+    if (program_runs()) _exit(FAULT_EXIT_CODE);
 }
 
 const char *__asan_default_options(void) {

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "emulator/fault.h"
 #include "emulator/memory.h"
+#include "emulator/program.h"
 #include "emulator/race.h"
 
 #include <stdlib.h>
@@ -329,6 +330,7 @@ static Status run_schedules(const EmulatorLaunch *launch) {
         race_bring_back();
     }
     if (wanted > 1) arena_let_go();
+    program_scheduled(done);
     fault_end(done);
     return STATUS_OK;
 }

@@ -22,7 +22,7 @@ def attempt(*words, cwd=SOURCE):
 def row(done, name):
     """Launches, blocks and what was found of a kernel."""
     line = next(line for line in done.stderr.splitlines() if line.startswith(name + "  "))
-    launches, blocks, found = line[len(name) :].split(maxsplit=2)
+    launches, blocks, _, found = line[len(name) :].split(maxsplit=3)
     return int(launches), int(blocks), found
 
 
@@ -118,3 +118,35 @@ def test_in_the_sandbox_or_refused(tmp_path):
         )
     else:
         assert (tmp_path / "here").exists() and not outside.exists(), done.stderr
+
+
+def test_a_crash_is_named_with_its_place(tmp_path):
+    (tmp_path / "k.cu").write_text(
+        "#include <cstdlib>\nint main(int argc, char **argv) {\n    volatile int zero = argc - 2;\n"
+        "    if (argv[1][0] == 'a') abort();\n    return argv[1][0] == 'd' ? 5 / zero : *(volatile int *)8;\n}\n"
+    )
+    for word, said in (
+        ("d", "crash: host code: Floating point exception, at k.cu:5"),
+        ("s", "crash: host code touches address 0x8 (Segmentation fault), at k.cu:5"),
+        ("a", "crash: host code: Aborted"),
+    ):
+        done = attempt("k.cu", "--emulator", "race", "--", word, cwd=tmp_path)
+        assert done.returncode == 1 and said in done.stderr, done.stderr
+        assert row(done, "(host code)")[2] == "crash"
+
+
+def test_one_kernels_race_does_not_hide_anothers_and_schedules_are_counted(tmp_path):
+    """main() without a return is right C++."""
+    (tmp_path / "k.cu").write_text(
+        "__global__ void same(int *x) { *x = 1; }\n__global__ void other(int *x) { *x = threadIdx.x; }\n"
+        "__global__ void right(int *x) { x[threadIdx.x] = 1; }\n"
+        "int main() {\n    int *x;\n    cudaMalloc(&x, 256);\n    same<<<1, 64>>>(x);\n    other<<<1, 64>>>(x);\n"
+        "    right<<<1, 64>>>(x);\n    right<<<1, 64>>>(x);\n}\n"
+    )
+    done = attempt("k.cu", cwd=tmp_path)
+    assert done.returncode == 1
+    assert row(done, "same") == (1, 1, "same-value race")
+    assert row(done, "other") == (1, 1, "data race")
+    assert row(done, "right") == (2, 2, "-")
+    line = next(line for line in done.stderr.splitlines() if line.startswith("right"))
+    assert line.split() == ["right", "2", "2", "12", "-"]

@@ -3,7 +3,7 @@
 #ifndef RUNGS_EMULATOR_CUB_BLOCK_REDUCE_CUH
 #define RUNGS_EMULATOR_CUB_BLOCK_REDUCE_CUH
 
-#include "kernel.h"
+#include "emulator/cuda.h"
 
 namespace cub {
 

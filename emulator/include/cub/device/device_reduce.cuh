@@ -4,7 +4,8 @@
 #ifndef RUNGS_EMULATOR_CUB_DEVICE_REDUCE_CUH
 #define RUNGS_EMULATOR_CUB_DEVICE_REDUCE_CUH
 
-#include "kernel.h"
+#include "base/status.h"
+#include "emulator/cuda.h"
 
 #include <type_traits>
 

@@ -5,7 +5,8 @@
 #ifndef RUNGS_EMULATOR_CUB_DEVICE_SCAN_CUH
 #define RUNGS_EMULATOR_CUB_DEVICE_SCAN_CUH
 
-#include "kernel.h"
+#include "base/status.h"
+#include "emulator/cuda.h"
 
 #include <iterator>
 

@@ -2,7 +2,7 @@
 #ifndef RUNGS_EMULATOR_CUB_WARP_REDUCE_CUH
 #define RUNGS_EMULATOR_CUB_WARP_REDUCE_CUH
 
-#include "kernel.h"
+#include "emulator/cuda.h"
 
 namespace cub {
 
