@@ -31,6 +31,9 @@ import sys
 import tempfile
 import time
 
+sys.modules["modules"] = sys.modules[__name__]  # of those that import it again
+
+import bound
 import code_hashes
 
 ENDINGS = {".c": "cpu_", ".cu": "cuda_", ".py": "peer_"}
@@ -87,8 +90,8 @@ def first_error(output):
     return lines[-1] if lines else "ended without a word"
 
 
-def run(argv, seconds, cwd=None, **more):
-    """Its output; Refused with its first error. What it started ends with it."""
+def run(argv, seconds, cwd=None, error=first_error, **more):
+    """Its output; Refused with its error. What it started ends with it."""
     process = subprocess.Popen(
         [str(word) for word in argv],
         cwd=cwd,
@@ -109,7 +112,7 @@ def run(argv, seconds, cwd=None, **more):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     if process.returncode != 0:
-        raise Refused(first_error(output))
+        raise Refused(error(output))
     return output
 
 
@@ -168,7 +171,7 @@ class Project:
             self.settings["compile"][language] = [*self.settings["launcher"], *kept]
         return self.settings["compile"][language]
 
-    def compile(self, source, kind, unit, to):
+    def compile(self, source, kind, unit, to, more=()):
         """An object file, and the files that it was made of."""
         made = to / f"{unit}.o"
         if kind == "native":
@@ -177,13 +180,18 @@ class Project:
             argv = [*self.compiler(source.suffix[1:]), *position]
         else:
             argv = [*self.settings[kind]["compile"], f'-DRUNGS_UNIT="{unit}"']
-        argv += [f'-DRUNGS_CONTRACT="{self.contract}"', "-MMD", "-MF", f"{made}.d", "-c", source, "-o", made]
+        argv += [*more, f'-DRUNGS_CONTRACT="{self.contract}"', "-MMD", "-MF", f"{made}.d", "-c", source, "-o", made]
         run(argv, COMPILE_SECONDS, cwd=self.root)
         if kind != "native" and source.suffix == ".cu":
             run([self.settings["objcopy"], *self.settings[kind]["names"], made], COMPILE_SECONDS)
-        text = (to / f"{unit}.o.d").read_text().split(": ", 1)[1].replace("\\\n", " ")
+        return made, self.dependencies(made, self.root)
+
+    @staticmethod
+    def dependencies(made, folder):
+        """The files that an object was made of in a folder."""
+        text = made.with_name(f"{made.name}.d").read_text().split(": ", 1)[1].replace("\\\n", " ")
         names = re.findall(r"(?:\\[ #]|\S)+", text)
-        return made, [(self.root / re.sub(r"\\([ #])", r"\1", name).replace("$$", "$")).resolve() for name in names]
+        return [(folder / re.sub(r"\\([ #])", r"\1", name).replace("$$", "$")).resolve() for name in names]
 
     def shared_sources(self, files):
         """What variants share, impls/common/**.c and impls/<op>/_*.c, in the folders of these files."""
@@ -298,27 +306,42 @@ def make(project, kind, id_, source):
     module = project.base_of(kind, id_).with_suffix(f"{SUFFIX[kind]}.so")
     unit = id_.replace("/", "__")
     with project.temporary_folder() as to:
-        own, files = project.compile(source, kind, unit, to)
+        pasted = bound.is_bound(project, source)
+        if pasted:
+            (own, *parts), files = bound.objects(project, source, kind, to)
+        else:
+            (own, files), parts = project.compile(source, kind, unit, to), []
         on_device = source.suffix == ".cu"
-        hashes = (None, None, "emulated")
+        hashes = (None, None, "bound by rungs try" if pasted else "emulated")
         foreign = {name for name in code_hashes.Object(own.read_bytes()).needs if not project.known(name)}
         objects = dict(shared_object(project, path) for path in project.shared_sources(files)) if foreign else {}
         parsed = {path: code_hashes.Object(path.read_bytes(), str(project.root)) for path in objects}
         needed = code_hashes.reached(foreign, list(parsed.values()))
         linked = [path for path, found in parsed.items() if found in needed]
-        if kind == "native":
+        if kind == "native" and not pasted:
             file = f"/{source.parent.name}/{source.name}"
             hashes = code_hashes.code_hashes(
                 own.read_bytes(), on_device, parsed.values(), project.known, source=str(project.root), own=file
             )
+        if kind == "native":
             link = project.settings["link_cuda" if on_device else "link"]
             libraries = [*project.settings["libraries"], *(project.settings["runtime"] if on_device else [])]
         else:
             link, libraries = project.settings[kind]["link"], project.settings["libraries"]
         (to / "exports").write_text(EXPORTS)
         part = to / module.name
-        link = [*link, "-shared", f"-Wl,--version-script={to / 'exports'}", "-o", part, own, *linked, *libraries]
-        run(link, COMPILE_SECONDS, cwd=project.root)
+        link = [
+            *link,
+            "-shared",
+            f"-Wl,--version-script={to / 'exports'}",
+            "-o",
+            part,
+            own,
+            *parts,
+            *linked,
+            *libraries,
+        ]
+        run([*link, *["-Wl,--gc-sections"][: len(parts)]], COMPILE_SECONDS, cwd=project.root)
         facts = {"variant": describe(project, kind, part, id_)}
         facts["code"] = dict(zip(("sass_hash", "host_hash", "reason"), hashes))
         facts["files"] = [*files, *(pathlib.Path(file[0]) for path in linked for file in objects[path])]
@@ -350,13 +373,13 @@ def bring_up_to_date(project, kind, id_, path):
         try:
             if kind in project.broken:
                 raise Refused(project.broken[kind])
-            new |= make(project, kind, id_, source)
-            new["files"] = [project.settings_file, *stats_of(new["files"], began)]
+            made = make(project, kind, id_, source)
+            new |= made | {"files": [project.settings_file, *stats_of(made["files"], began)]}
         except Exception as error:  # whatever it is, it costs this variant alone; the next start tries again
             said = f"{error}" if isinstance(error, (Refused, OSError, SyntaxError)) else repr(error)
             for place in (f"{project.root}/", "/rungs/"):
                 said = said.replace(place, "")
-            new["error"] = said if said.startswith(path) else f"{path}: {said}"
+            new["error"] = said if said.startswith((path, "--")) else f"{path}: {said}"
             base.with_name(base.name + ".so").unlink(missing_ok=True)
         replace(facts, json.dumps(new))
         return new["error"]

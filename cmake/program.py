@@ -258,10 +258,8 @@ class Arguments:
 
 
 class Compiler:
-    def __init__(self, folder, arguments):
-        self.project = modules.Project(folder, pathlib.Path("."))
-        self.flags = arguments.flags
-        self.harness = self.project.harness
+    def __init__(self, project, flags):
+        self.project, self.flags = project, flags
 
     def command(self, kind):
         """How a kernel is compiled, without what belongs to variants."""
@@ -281,10 +279,12 @@ class Compiler:
         toolkit = next(words[i + 1] for i, word in enumerate(words) if word == "-isystem")
         return [*(word[2:] for word in words if word.startswith("-I")), toolkit]
 
-    def text(self, file):
+    def text(self, file, dependencies=None, own=None):
+        """Preprocessed; in `dependencies` the files that it is made of. own: files in folders that begin so are not the user's."""
         argv = [self.command("asan")[0], "-E", "-x", "c++", "-std=c++17", "-w", *self.flags, f"-I{file.parent}"]
         for folder in self.folders():
             argv += ["-isystem", folder]
+        argv += ["-MD", "-MF", dependencies, "-MT", "it"] if dependencies else []
         done = subprocess.run(
             [*argv, "-include", "emulator/cuda_program.h", file],
             check=False,
@@ -294,9 +294,10 @@ class Compiler:
         )
         if done.returncode:
             raise modules.Refused(f"{modules.first_error(done.stderr)}; {SEE}")
-        return CudaText(done.stdout, tuple(self.folders()))
+        return CudaText(done.stdout, tuple(self.folders()) if own is None else own)
 
-    def object_of(self, text, kind, to):
+    def object_of(self, text, kind, to, more=(), run=None):
+        """run: of the compiler, which says what is wrong in its own way."""
         source = to.with_suffix(".ii")
         source.write_text(text)
         standard = [flag for flag in self.flags if flag.startswith("-std")]
@@ -309,16 +310,10 @@ class Compiler:
             "-w",
             "-Wno-register",
             "-ferror-limit=3",
+            *more,
         ]
-        done = subprocess.run(
-            [*argv, "-fdebug-compilation-dir=/rungs", "-c", source, "-o", to],
-            check=False,
-            capture_output=True,
-            text=True,
-            errors="replace",
-        )
-        if done.returncode:
-            raise modules.Refused(f"{modules.first_error(done.stderr)}; {SEE}")
+        argv += ["-fdebug-compilation-dir=/rungs", "-c", source, "-o", to]
+        (run or compile_one)(argv)
         names = ["main=rungs_program_main", "__assert_fail=emulator_assert_fail"]
         renamed = [word for name in names for word in ("--redefine-sym", name)]
         modules.run(
@@ -353,6 +348,13 @@ class Compiler:
             place = next((place for place in (text.place_of(word[0]) for text in texts) if place), None)
             lines += [f"{place}: {name} is not emulated"] if place else []
         return "\n".join(lines or [f"{name} is not emulated" for name in plain if name]) + f"; {SEE}"
+
+
+def compile_one(argv):
+    try:
+        modules.run(argv, modules.COMPILE_SECONDS)
+    except modules.Refused as error:
+        raise modules.Refused(f"{error}; {SEE}") from None
 
 
 def symbols(file, *options):
@@ -453,7 +455,7 @@ def print_table(runs):
 
 def main():
     arguments = Arguments(sys.argv[2:])
-    compiler = Compiler(pathlib.Path(sys.argv[1]), arguments)
+    compiler = Compiler(modules.Project(pathlib.Path(sys.argv[1]), pathlib.Path(".")), arguments.flags)
     kinds, runs = KINDS[arguments.kinds], []
     modules.prepare(compiler.project, set(kinds), False)
     with tempfile.TemporaryDirectory(prefix="rungs-try-") as folder:

@@ -29,6 +29,16 @@ bool program_runs(void) {
     return table != NULL;
 }
 
+static bool bound;
+
+bool program_bound(void) {
+    return bound;
+}
+
+void emulator_bind(void) {
+    bound = true;
+}
+
 static void write_row(const Row *row) {
     char text[ROW_BYTES] = "";
     const int length = snprintf(text, sizeof text - 1, "%s\t%llu\t%llu\t%llu\t%s", row->name, row->launches, row->blocks,
@@ -68,7 +78,8 @@ unsigned *emulator_grid_barrier(void) {
     return engine.launch->cooperative ? arrivals : NULL;
 }
 
-static Status launch_cooperative(const EmulatorLaunch *launch) {
+static Status launch_one(const EmulatorLaunch *launch) {
+    if (!launch->cooperative) return emulator_launch(launch);
     TRY(arena_allocate(sizeof(unsigned), &arrivals));
     (void)cudaMemset(arrivals, 0, sizeof(unsigned));
     const Status status = emulator_launch(launch);
@@ -80,11 +91,12 @@ int emulator_program_launch(const EmulatorLaunch *launch, EmulatorSite site) {
     EmulatorLaunch named = *launch;
     char name[NAME_BYTES];
     if (!named.name) named.name = symbol_function(launch->kernel, name, sizeof name);
+    if (!table) return runtime_note(launch_one(&named) == STATUS_OK ? cudaSuccess : cudaErrorInvalidConfiguration);
     Row *row = row_of(named.name);
     row->launches++;
     row->blocks += (unsigned long long)launch->grid[0] * launch->grid[1] * launch->grid[2];
     write_row(row);
-    if ((named.cooperative ? launch_cooperative(&named) : emulator_launch(&named)) == STATUS_OK) return runtime_note(cudaSuccess);
+    if (launch_one(&named) == STATUS_OK) return runtime_note(cudaSuccess);
     fprintf(stderr, "rungs-emulator: %s:%d: kernel %s: %s\n", site.file, site.line, named.name, status_message());
     snprintf(row->found, sizeof row->found, "launch refused");
     write_row(row);

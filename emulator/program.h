@@ -8,6 +8,8 @@
 int program_main(const char *module, int argc, char **argv);
 /* Is that what this process is for? Then every stream is the program's own. */
 bool program_runs(void);
+/* Or is it a worker for a file that was bound to an op? Then work that names no stream goes to the given one. */
+bool program_bound(void);
 /* What was found in the kernel that runs, or in host code: a word or two for the table; a "note: ..." is no fault. */
 void program_found(const char *kind);
 /* How many schedules of the launch that has ended were run. */

@@ -64,7 +64,8 @@ const char *cudaGetErrorString(cudaError_t error) {
 static bool device_valid(const void *address, size_t bytes) {
     const unsigned char *begin;
     size_t held;
-    return arena_contains(address) ? arena_valid(address, bytes) : program_runs() && symbol_image(address, &begin, &held);
+    return arena_contains(address) ? arena_valid(address, bytes)
+                                   : (program_runs() || program_bound()) && symbol_image(address, &begin, &held);
 }
 
 cudaError_t cudaMemsetAsync(void *device, int value, size_t bytes, cudaStream_t stream) {

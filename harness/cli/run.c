@@ -4,6 +4,7 @@
 #include "base/places.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "cli/binding.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/dry_run.h"
@@ -151,25 +152,38 @@ int command_run(int argc, char **argv) {
     return run(&a, words, count, &progress, argc, argv);
 }
 
-/* The cases of `rungs try`: "n=1e6" stands for the op's; without one its default. */
-static Status try_cases(const Op *op, char *const *words, int count, Text *cases) {
+/* The first of the op's dtypes that the file says it takes; NULL: it says nothing. */
+static const char *dtype_taken(const Op *op, const VariantEntry *entry) {
+    for (const DType *dtype = case_dtypes(op); entry->variant->dtypes && *dtype != DTYPE_COUNT; dtype++)
+        for (const char *const *taken = entry->variant->dtypes; *taken; taken++)
+            if (strcmp(dtype_name(*dtype), *taken) == 0) return *taken;
+    return NULL;
+}
+
+/* The cases of `rungs try`: "n=1e6" stands for the op's, of a dtype that the file takes; without one its default. */
+static Status try_cases(const Op *op, const VariantEntry *entry, char *const *words, int count, Text *cases) {
+    const char *dtype = dtype_taken(op, entry);
     Case problem;
     char text[CASE_TEXT_MAX];
     for (int i = 0; i < count; i++) {
         const bool named = strncmp(words[i], op->name, strlen(op->name)) == 0 && words[i][strlen(op->name)] == ' ';
         TRY(text_append(&cases[i], "%s%s%s", named ? "" : op->name, named ? "" : " ", words[i]));
+        if (dtype && !strstr(words[i], "dtype=")) TRY(text_append(&cases[i], " dtype=%s", dtype));
     }
     if (count > 0) return STATUS_OK;
     TRY(case_init(op, &problem));
+    if (dtype) (void)dtype_parse(dtype, &problem.dtype);
     return text_append(&cases[0], "%s", case_format(&problem, text, sizeof text));
 }
 
 /* The variant of the file, known by what its module says; a message where it has none. */
-static Status try_file(const char *file, const char *op_name, const Op **op, const VariantEntry **entry) {
-    char path[PATH_MAX];
+static Status try_file(const Binding *binding, const char *op_name, const Op **op, const VariantEntry **entry) {
+    char path[PATH_MAX], bound[PATH_MAX];
     TRY(registry_require_op(op_name, op));
-    if (!realpath(file, path)) return status_fail(STATUS_INVALID, "%s: %s", file, strerror(errno));
-    TRY(registry_add(path, *op, entry));
+    if (!realpath(binding->file, path)) return status_fail(STATUS_INVALID, "%s: %s", binding->file, strerror(errno));
+    const bool binds = binding_wanted(binding, path);
+    if (binds) TRY(binding_make(binding, *op, path, bound));
+    TRY(registry_add(binds ? bound : path, *op, entry));
     TRY(modules_need_one(*entry));
     return (*entry)->variant->error ? status_fail(STATUS_CHECK, "%s", (*entry)->variant->error) : STATUS_OK;
 }
@@ -186,9 +200,13 @@ int command_try(int argc, char **argv) {
     RunArguments a = {.options = run_options_default(), .shard_index = 1, .shard_count = 1, .emulator = -1};
     Progress progress = progress_make();
     const char *op_name = NULL, *ladder = NULL;
+    Binding binding = {0};
     bool no_sandbox = false;
     const CliOption OPTIONS[] = {
         {"op", "NAME", CLI_TEXT, &op_name, "the op that the file computes: `rungs list ops`"},
+        {"call", "CALL", CLI_TEXT, &binding.call,
+         "how the file's function is called, with the names of the op's arrays and parameters: 'launcher(y, x, n, 256)'"},
+        {"launch", "LAUNCH", CLI_TEXT, &binding.launch, "the same of a kernel: 'k<<<ceil(n/256), 256>>>(x, y, n)'"},
         {"variants", "GLOBS", CLI_TEXT, &ladder, "which of the op's variants run beside it (default: all)"},
         {"quick", NULL, CLI_FLAG, &a.quick, "few samples: a first look"},
         {"full", NULL, CLI_FLAG, &a.full, "many samples: for publication"},
@@ -208,21 +226,24 @@ int command_try(int argc, char **argv) {
     const VariantEntry *entry = NULL;
     int count = 0;
     if (program_is_given(argc, argv)) return program_try(argc, argv);
+    argc = binding_flags(&binding, argc, argv);
     int code = cli_parse("try", "FILE.c|FILE.cu --op NAME [CASE...] [options], or FILE.cu... [nvcc flags] [-- ARGUMENTS]", OPTIONS,
                          argc, argv, &words, &count);
     if (code == 0 && (count == 0 || count > CASES_MAX))
         code = cli_usage("try", "expected a file, and at most %d cases", CASES_MAX - 1);
+    if (code == 0 && binding.call && binding.launch) code = cli_usage("try", "--call or --launch, not both");
     if (code == 0 && !op_name) code = cli_usage("try", "--op NAME is missing: the op that %s computes", words[0]);
     apply_pace(&a);
     if (code != 0) return code;
     if (a.emulator == 1) try_schedules();
     Status status = no_sandbox ? STATUS_OK : status_prefix(sandbox_use(), "not run (--no-sandbox runs it with all your rights): ");
-    if (status == STATUS_OK) status = try_file(words[0], op_name, &op, &entry);
+    binding.file = words[0];
+    if (status == STATUS_OK) status = try_file(&binding, op_name, &op, &entry);
     if (status == STATUS_CHECK) { /* the file's fault, and nothing to run */
         fprintf(stderr, "rungs try: %s\n", status_message());
         return EXIT_CHECK;
     }
-    if (status == STATUS_OK) status = try_cases(op, words + 1, count - 1, texts);
+    if (status == STATUS_OK) status = try_cases(op, entry, words + 1, count - 1, texts);
     if (status == STATUS_OK && ladder) status = text_append(&filter, "%s,%s", ladder, entry->id);
     if (status != STATUS_OK) return cli_fail(status);
     a.variants = filter.text;

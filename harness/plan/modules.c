@@ -178,6 +178,7 @@ static Status learn(VariantEntry *entry, const json_t *kept) {
     *facts = (VariantFacts){.summary = keep_text(variant, "summary"),
                             .origin = keep_text(variant, "origin"),
                             .tunables = keep_tunables(json_object_get(variant, "tunables")),
+                            .dtypes = keep_texts(json_object_get(variant, "dtypes")),
                             .bound = keep_text(variant, "bound"),
                             .not_emulated = keep_text(variant, "not_emulated"),
                             .supports = json_is_true(json_object_get(variant, "supports")),

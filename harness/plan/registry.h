@@ -13,6 +13,7 @@
 typedef struct VariantFacts {
     const char *summary, *origin;
     const ParamSpec *tunables;
+    const char *const *dtypes; /* that it says it takes, by name; NULL: it says nothing */
     const char *bound, *not_emulated;
     bool supports, configuration; /* has it these functions? */
     const char *sass_hash, *host_hash, *no_hash_reason;

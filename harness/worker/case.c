@@ -48,6 +48,12 @@ static Status module_load(const char *path, const char *id, const VariantModule 
     return STATUS_OK;
 }
 
+static json_t *dtypes_json(const DType *dtypes) {
+    json_t *out = dtypes ? json_array() : json_null();
+    for (; dtypes && *dtypes != DTYPE_COUNT; dtypes++) json_array_append_new(out, json_string(dtype_name(*dtypes)));
+    return out;
+}
+
 static json_t *tunables_json(const ParamSpec *specs) {
     json_t *out = json_array();
     for (const ParamSpec *spec = specs; spec && spec->name; spec++) {
@@ -65,11 +71,11 @@ int module_describe(const char *path, const char *id, int replies) {
     const VariantModule *module = NULL;
     const Status status = module_load(path, id, &module);
     const Variant *variant = status == STATUS_OK ? module->variant : NULL;
-    json_t *reply =
-        variant ? json_pack("{s:s?, s:s?, s:s?, s:s?, s:b, s:b, s:o}", "summary", variant->summary, "origin", variant->origin,
-                            "bound", variant->bound, "not_emulated", variant->not_emulated, "supports", variant->supports != NULL,
-                            "configuration", variant->configuration != NULL, "tunables", tunables_json(variant->tunables))
-                : json_pack("{s:s}", "error", status_message());
+    json_t *reply = variant ? json_pack("{s:s?, s:s?, s:s?, s:s?, s:b, s:b, s:o, s:o}", "summary", variant->summary, "origin",
+                                        variant->origin, "bound", variant->bound, "not_emulated", variant->not_emulated, "supports",
+                                        variant->supports != NULL, "configuration", variant->configuration != NULL, "tunables",
+                                        tunables_json(variant->tunables), "dtypes", dtypes_json(variant->dtypes))
+                            : json_pack("{s:s}", "error", status_message());
     char *text = reply ? json_dumps(reply, JSON_COMPACT) : NULL;
     const bool written = text && dprintf(replies, "%s\n", text) > 0;
     return written ? 0 : 1;

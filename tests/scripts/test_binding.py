@@ -1,0 +1,121 @@
+"""`rungs try FILE.cu --op OP --call ...`: examples/paste.cu, a file as it is, bound to `double` by one line, in the emulator."""
+
+import json
+import shutil
+import sys
+
+import pytest
+
+from program import BUILD, CUDA, SOURCE, call, needs_emulator, rows_of
+
+pytestmark = needs_emulator
+FILE = SOURCE / "examples/paste.cu"
+
+
+def attempt(folder, *words, file=FILE):
+    """What the program says, and the file's own row, if there is one."""
+    out = folder / "rows.jsonl"
+    out.unlink(missing_ok=True)
+    shown = ("--emulate", "--verify-only", "--no-sandbox", "--variants", "cuda_naive", "--out", out)
+    done = call("try", file, "--op", "double", *words, *shown, cwd=folder)
+    rows = [row for row in rows_of(out) if "/try_" in row["variant"]] if out.exists() else []
+    return done, rows[0] if rows else None
+
+
+@pytest.mark.parametrize(
+    ("words", "dtype"),
+    [
+        (["--call", "twice1(y, x, n, 256)"], "f32"),
+        (["--call", "twice2(y, x, (int)n, 64)"], "f32"),
+        (["--launch", "twice_kernel<<<ceil(n/256), 256>>>(y, x, n)"], "f32"),
+        (["--launch", "twice_kernel<<<CEIL_DIV(n, 32), 32, 0, stream>>>(y, x, n)"], "f32"),
+        (["--launch", "times_kernel<T, 2><<<ceil(n / 256), 256, 256 * sizeof(T)>>>(y, x, n)"], "f64"),
+        ([], "f32"),  # the comment in the file
+    ],
+)
+def test_a_line_binds_it(folder, words, dtype):
+    done, row = attempt(folder, "n=1003", *words)
+    assert done.returncode == 0, done.stderr
+    assert (row["verdict"], row["dtype"], row["launch"]["launches"]) == ("pass", dtype, 1)
+    assert row["launch"]["unnamed_streams_given"] == 1
+
+
+def test_types_of_the_case_and_empty_arrays(folder):
+    words = "--launch", "times_kernel<T, 2><<<ceil(n/256), 256, 256 * sizeof(T)>>>(y, x, n)"
+    for case in ("n=77 dtype=bf16", "n=77 dtype=f16", "n=0"):
+        done, row = attempt(folder, case, *words)
+        assert row["verdict"] == "pass", done.stderr
+    done, row = attempt(folder, "n=77 dtype=f64", "--call", "twice1(y, x, n, 256)")
+    assert row["verdict"] == "skip"
+    assert "does not take f64" in row["reason"]
+
+
+def test_a_wrong_call_is_found(folder):
+    done, row = attempt(folder, "n=1003", "--launch", "twice_kernel<<<ceil(n/256), 256>>>(y, x, n + 1)")
+    assert done.returncode == 1
+    assert "out of bounds: read of 4 bytes" in row["reason"]
+    assert "paste.cu:9" in row["reason"]
+    done, row = attempt(folder, "n=1003", "--call", "twice1(y, x, n - 1, 256)")
+    assert row["verdict"] == "fail"
+
+
+@pytest.mark.parametrize("stream", ["own", "cudaStreamPerThread", "cudaStreamLegacy"])
+def test_other_streams_stay_a_failure(folder, stream):
+    text = f'#include "{FILE}"\nvoid elsewhere(float *y, float *x, int n) {{\n    static cudaStream_t own;\n'
+    text += "    if (!own) cudaStreamCreate(&own);\n"
+    text += f"    twice_kernel<<<CEIL_DIV(n, 128), 128, 0, {stream}>>>(y, x, n);\n}}\n"
+    (folder / "elsewhere.cu").write_text(text)
+    _, row = attempt(folder, "n=1003", "--call", "elsewhere(y, x, n)", file=folder / "elsewhere.cu")
+    assert row["verdict"] == "fail"
+    assert "works on another stream than the one it was given" in row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--call", "twice3(y, x, n, 256)"], "paste.cu has no `twice3`; it has times_kernel, twice1, twice2"),
+        (
+            ["--call", "twice1(out, x, n, 256)"],
+            "'out'; double has the arrays x (T *), y (T *); n (long long); stream; T is",
+        ),
+        (["--call", "twice1(y, x, n)"], "requires 4 arguments, but 3 were provided"),
+        (["--call", "twice1(n, x, y, 256)"], "from 'long long' to 'float *' for 1st argument; double has the arrays"),
+        (["--launch", "twice_kernel(y, x, n)"], "'k<<<ceil(n/256), 256>>>(x, y, n)' is expected"),
+        (["--call", "twice1(y, x, n, 256)", "--launch", "k<<<1, 1>>>(x)"], "--call or --launch, not both"),
+    ],
+)
+def test_what_cannot_be_bound_is_named(folder, words, said):
+    done, row = attempt(folder, "n=1003", *words)
+    assert done.returncode in (1, 2)
+    assert row is None
+    assert said in done.stderr
+
+
+def test_flags_of_nvcc_and_headers_beside_it(folder):
+    (folder / "own.h").write_text("#define NAME twice\n")
+    (folder / "more").mkdir()
+    (folder / "more/more.h").write_text("typedef float real;\n")
+    text = '#include "own.h"\n#include <more.h>\nvoid NAME(real *y, real *x, int n) {{ {} }}\n__global__ void k(real *y, real *x, int n)'
+    text = text.format("extern __global__ void k(real *, real *, int); k<<<(n + 63) / 64, 64>>>(y, x, n);")
+    text += " { int i = blockIdx.x * 64 + threadIdx.x; if (i < n) y[i] = FACTOR * x[i]; }\n"
+    (folder / "k.cu").write_text(text)
+    words = "-I", "more", "-DFACTOR=2", "-O3", "-arch=sm_80", "--call", "twice(y, x, n)"
+    done, row = attempt(folder, "n=100", *words, file=folder / "k.cu")
+    assert row and row["verdict"] == "pass", done.stderr
+
+
+@pytest.mark.skipif(not CUDA or not shutil.which("nvcc"), reason="no nvcc")
+@pytest.mark.parametrize(
+    "words", [["--call", "twice2(y, x, n, 256)"], ["--launch", "twice_kernel<<<ceil(n/256), 256>>>(y, x, n)"]]
+)
+def test_it_compiles_for_the_device(folder, words):
+    """As a GPU's worker would load it: what names no stream calls the harness, and main() with its library is gone."""
+    assert attempt(folder, "n=10", *words)[0].returncode == 0
+    bound = BUILD / "tried/bound/double/paste.cu"
+    argv = ["cmake/modules.py", BUILD / "modules", BUILD / "tried", f"native:double/try_paste:{bound}"]
+    call(*argv, program=sys.executable, cwd=SOURCE)
+    facts = json.loads((BUILD / "tried/double/try_paste.json").read_text())
+    assert facts["error"] is None
+    assert facts["variant"]["dtypes"] == ["f32"]
+    names = call("-D", "--undefined-only", BUILD / "tried/double/try_paste.so", program="nm").stdout
+    assert "compare_with_library" not in names
