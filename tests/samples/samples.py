@@ -1,0 +1,136 @@
+"""Public CUDA programs, unchanged, by `rungs try`: how many compile and run. Outside CI; nothing that is fetched is kept in the repository.
+
+    samples.py draw REPOSITORY GIT COUNT SEED     prints lines repository@commit:path of programs of HeCBench: folders *-cuda with one .cu file and no data, by
+                                                  sha256 of "SEED/FOLDER", the first COUNT
+    samples.py try LIST GIT OUT [WORD...]         tries those (whose paths have one of the words), two at a time; writes a line of JSON for each to OUT
+    samples.py table OUT                          counts, and the reason of each that does not compile or run
+
+GIT is the git folder of a clone. A program gets the words of `run:` in its Makefile, with numbers above LARGE made smaller. It compiles if `rungs try` starts it, and it runs if it ends by itself
+within SECONDS with exit code 0 or with a fault that rungs found in a kernel.
+"""
+
+import concurrent.futures
+import hashlib
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+LARGE = 256, 1024
+SECONDS = 40
+SOURCES = {".cu", ".h", ".cuh", ".hpp", ".c", ".cpp", ".cc", ".md", ".txt", ""}
+RUNGS = os.environ.get("RUNGS", "./rungs")
+
+
+def git(folder, *words):
+    return subprocess.run(["git", f"--git-dir={folder}", *words], check=True, capture_output=True).stdout
+
+
+def draw(repository, folder, count, seed):
+    commit = git(folder, "rev-parse", "HEAD").decode().strip()
+    files = {}
+    for path in git(folder, "ls-tree", "-r", "--name-only", "HEAD", "src").decode().splitlines():
+        parts = pathlib.PurePath(path).parts
+        if len(parts) > 2 and parts[1].endswith("-cuda"):
+            files.setdefault(parts[1], []).append(path)
+    chosen = [
+        name
+        for name, paths in files.items()
+        if sum(path.endswith(".cu") for path in paths) == 1
+        and all(pathlib.PurePath(path).suffix in SOURCES for path in paths)
+    ]
+    chosen.sort(key=lambda name: hashlib.sha256(f"{seed}/{name}".encode()).hexdigest())
+    for name in chosen[:count]:
+        print(f"{repository}@{commit}:{next(path for path in files[name] if path.endswith('.cu'))}")
+
+
+def words_of(makefile):
+    """Flags of nvcc that count, and the words of `run:`."""
+    text = makefile.read_text(errors="replace").replace("\\\n", " ") if makefile.exists() else ""
+    flags = re.findall(r"(?<=\s)-[ID]\s*[^\s$()]+(?:\([^\s]*)?(?=\s)", text)
+    run = re.search(r"^run:.*\n\t(?:@?)(.*\./\S*)(.*)$", text, re.MULTILINE)
+    flags = [flag for flag in dict.fromkeys(flags) if flag != "-DDEBUG"]
+    return flags, run[2].split() if run else []
+
+
+def smaller(words, largest):
+    return [str(largest) if re.fullmatch(r"\d+", word) and int(word) > largest else word for word in words]
+
+
+def attempt(folder, source, flags, words):
+    argv = [RUNGS, "try", source.name, *flags, "--emulator", "address", "--no-sandbox", "--", *words]
+    try:
+        done = subprocess.run(
+            argv, cwd=folder, check=False, capture_output=True, text=True, errors="replace", timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return {"code": None, "said": f"not within {SECONDS} s", "faults": []}
+    table = re.split(r"\n\nkernel +launches", done.stderr)[1:]
+    faults = [line for line in done.stderr.splitlines() if line.startswith("rungs-emulator: ")]
+    said = next((line for line in done.stderr.splitlines() if line.startswith("rungs try: ")), "")
+    return {
+        "code": done.returncode,
+        "said": said,
+        "faults": faults[:3],
+        "started": bool(table),
+        "tail": done.stdout[-200:],
+    }
+
+
+def try_one(line, folder):
+    path = pathlib.PurePath(line.strip().split(":", 1)[1])
+    commit = line.split("@")[1].split(":")[0]
+    with tempfile.TemporaryDirectory(prefix="sample-") as to:
+        archive = git(folder, "archive", commit, str(path.parent), "src/include")
+        tarfile.open(fileobj=io.BytesIO(archive)).extractall(to, filter="data")
+        here = pathlib.Path(to) / path.parent
+        more = sorted(
+            f.name
+            for f in here.iterdir()
+            if f.suffix in (".cpp", ".cc", ".c") and f.name in (here / "Makefile").read_text()
+        )
+        flags, words = words_of(here / "Makefile")
+        found = {}
+        for largest in LARGE:
+            found = attempt(here, pathlib.Path(path.name), [*more, *flags], smaller(words, largest))
+            if found["code"] in (None, 0, 2) or found["faults"]:
+                break
+        compiles = found["code"] != 2 or not found["said"]
+        runs = compiles and (found["code"] == 0 or bool(found["faults"]))
+        return {"program": path.parent.name, "compiles": compiles, "runs": runs, **found}
+
+
+def try_all(listed, folder, out, chosen):
+    lines = [line for line in pathlib.Path(listed).read_text().splitlines() if line and not line.startswith("#")]
+    lines = [line for line in lines if not chosen or any(word in line for word in chosen)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool, open(out, "w") as file:
+        for found in pool.map(lambda line: try_one(line, folder), lines):
+            print(json.dumps(found), file=file, flush=True)
+
+
+def table(out):
+    rows = [json.loads(line) for line in pathlib.Path(out).read_text().splitlines()]
+    print(
+        f"{len(rows)} programs, {sum(row['compiles'] for row in rows)} compile, {sum(row['runs'] for row in rows)} run"
+    )
+    for row in rows:
+        if not row["runs"] or row["faults"]:
+            print(
+                f"{row['program']}: {'run' if row['runs'] else 'compiled' if row['compiles'] else 'refused'}, exit code {row['code']}: "
+                f"{(row['said'] or (row['faults'] or [row.get('tail', '')])[0])[:300]!r}"
+            )
+
+
+if __name__ == "__main__":
+    verb, words = sys.argv[1], sys.argv[2:]
+    if verb == "draw":
+        draw(words[0], words[1], int(words[2]), words[3])
+    elif verb == "try":
+        try_all(words[0], words[1], words[2], words[3:])
+    else:
+        table(words[0])
