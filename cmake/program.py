@@ -56,6 +56,8 @@ TOKEN = re.compile(
 )
 MARKER = re.compile(r'^# (\d+) "([^"\n]*)"([ \d]*)$', re.MULTILINE)
 OPENING, CLOSING = {"(": ")", "[": "]", "{": "}"}, {")": "(", "]": "[", "}": "{"}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+CCCL = re.compile(r"cuda/|nv/|thrust/|cub/util_")  # the rest of CUB has stand-ins in emulator/include, or is refused
 STATIC_SHARED = 'static __attribute__((used, section(".rungs_shared.program")))'
 
 
@@ -282,11 +284,39 @@ class Compiler:
     def text(self, file, dependencies=None, own=None):
         """Preprocessed; in `dependencies` the files that it is made of. own: files in folders that begin so are not the user's."""
         argv = [self.command("asan")[0], "-E", "-x", "c++", "-std=c++17", "-w", *self.flags, f"-I{file.parent}"]
-        for folder in self.folders():
+        for folder in [*self.folders(), f"{self.folders()[-1]}/cccl"]:
             argv += ["-isystem", folder]
+        first = ["-include", "emulator/cuda_program.h"]
+        with tempfile.NamedTemporaryFile("w", prefix="rungs-", suffix=".h") as headers:
+            wanted = self.of_cccl(file)
+            if wanted:
+                headers.write(with_cccl(wanted))
+                headers.flush()
+                first = ["-include", headers.name]
+            return self.preprocessed([*argv, *first], file, dependencies, own)
+
+    def of_cccl(self, file, seen=None):
+        """The headers of CCCL that a file includes, or its own headers do."""
+        seen, found = {} if seen is None else seen, []
+        if seen.setdefault(file, False) or not file.is_file():
+            return []
+        seen[file] = True
+        folders = [
+            file.parent,
+            *(pathlib.Path(flag[2:]) for flag in self.flags if flag.startswith("-I") and flag != "-I"),
+        ]
+        folders += [pathlib.Path(flag) for before, flag in zip(self.flags, self.flags[1:]) if before == "-I"]
+        for name in INCLUDE.findall(file.read_text(errors="replace")):
+            if CCCL.match(name):
+                found.append(name)
+            else:
+                found += next((self.of_cccl(f / name, seen) for f in folders if (f / name).is_file()), [])
+        return list(dict.fromkeys(found))
+
+    def preprocessed(self, argv, file, dependencies, own):
         argv += ["-MD", "-MF", dependencies, "-MT", "it"] if dependencies else []
         done = subprocess.run(
-            [*argv, "-include", "emulator/cuda_program.h", file],
+            [*argv, file],
             check=False,
             capture_output=True,
             text=True,
@@ -310,6 +340,7 @@ class Compiler:
             "-w",
             "-Wno-register",
             "-ferror-limit=3",
+            *(["-fno-sanitize=null"] if "emulator_memory_shared" in text else []),  # Thrust has references to nothing
             *more,
         ]
         argv += ["-fdebug-compilation-dir=/rungs", "-c", source, "-o", to]
@@ -328,7 +359,7 @@ class Compiler:
         objects = [self.object_of(text, kind, to / f"{kind}{i}.o") for i, text in enumerate(rewritten)]
         made = to / f"{kind}.so"
         modules.run(
-            [*self.project.settings[kind]["link"], "-shared", "-o", made, *objects, "-lm"], modules.COMPILE_SECONDS
+            [*self.project.settings[kind]["link"], "-shared", "-o", made, *objects, "-lm", "-lgomp"], modules.COMPILE_SECONDS
         )
         missing = undefined(made) - offered(self.project.settings[kind]["program"])
         if "rungs_program_main" not in offered(made):
@@ -355,6 +386,13 @@ def compile_one(argv):
         modules.run(argv, modules.COMPILE_SECONDS)
     except modules.Refused as error:
         raise modules.Refused(f"{error}; {SEE}") from None
+
+
+def with_cccl(names):
+    """A header that includes these as the host compiler's."""
+    thrust = "#define RUNGS_PROGRAM_THRUST\n" if any(name.startswith("thrust/") for name in names) else ""
+    lines = "".join(f"#if __has_include(<{name}>)\n#include <{name}>\n#endif\n" for name in names)
+    return f'{thrust}#include "emulator/cuda_program_cccl.h"\n{lines}#define __CUDACC__\n#define __CUDA_ARCH__ 900\n'
 
 
 def symbols(file, *options):

@@ -42,6 +42,8 @@ Status emulator_launch(const EmulatorLaunch *launch);
 #endif
 /* Of a program (program.c): says why a launch is refused, and gives the runtime's error code. */
 int emulator_program_launch(const EmulatorLaunch *launch, EmulatorSite site);
+/* Of a program whose algorithms run on the CPU (Thrust): memory of the device is the host's too, from now on. */
+void emulator_share(void);
 /* Of a file that was bound to an op: work that names no stream goes to the given one (harness/bound.cu). */
 void emulator_bind(void);
 /* Where blocks of a cooperative launch count their arrivals; NULL in others. */

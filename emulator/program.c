@@ -29,7 +29,15 @@ bool program_runs(void) {
     return table != NULL;
 }
 
-static bool bound;
+static bool bound, shares;
+
+bool program_shares(void) {
+    return shares;
+}
+
+void emulator_share(void) {
+    shares = true;
+}
 
 bool program_bound(void) {
     return bound;

@@ -10,6 +10,8 @@ int program_main(const char *module, int argc, char **argv);
 bool program_runs(void);
 /* Or is it a worker for a file that was bound to an op? Then work that names no stream goes to the given one. */
 bool program_bound(void);
+/* May host code touch all memory of the device? */
+bool program_shares(void);
 /* What was found in the kernel that runs, or in host code: a word or two for the table; a "note: ..." is no fault. */
 void program_found(const char *kind);
 /* How many schedules of the launch that has ended were run. */

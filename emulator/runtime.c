@@ -96,7 +96,12 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 cudaError_t cudaMallocAsync(void **out, size_t bytes, cudaStream_t stream) {
     if (stream_check(stream, "cudaMallocAsync") != STATUS_OK) return fail(cudaErrorInvalidResourceHandle);
     if (arena_allocate(bytes, out) != STATUS_OK) return fail(cudaErrorMemoryAllocation);
-    race_host_allocated(*out, bytes);
+    if (program_shares()) {
+        arena_share(*out);
+        race_host_wrote(*out, bytes);
+    } else {
+        race_host_allocated(*out, bytes);
+    }
     return cudaSuccess;
 }
 

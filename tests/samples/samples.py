@@ -6,10 +6,11 @@
     samples.py table OUT                          counts, and the reason of each that does not compile or run
 
 GIT is the git folder of a clone. A program gets the words of `run:` in its Makefile, with numbers above LARGE made smaller. It compiles if `rungs try` starts it, and it runs if it ends by itself
-within SECONDS with exit code 0 or with a fault that rungs found in a kernel.
+within SECONDS with exit code 0 and no failure in its last words, or with a fault that rungs found in a kernel.
 """
 
 import concurrent.futures
+import contextlib
 import hashlib
 import io
 import json
@@ -21,7 +22,7 @@ import sys
 import tarfile
 import tempfile
 
-LARGE = 256, 1024
+LARGE = 4, 64, 1024
 SECONDS = 40
 SOURCES = {".cu", ".h", ".cuh", ".hpp", ".c", ".cpp", ".cc", ".md", ".txt", ""}
 RUNGS = os.environ.get("RUNGS", "./rungs")
@@ -76,24 +77,36 @@ def attempt(folder, source, flags, words):
     return {
         "code": done.returncode,
         "said": said,
-        "faults": faults[:3],
+        "faults": [fault for fault in faults if "host code" not in fault][:3],
         "started": bool(table),
-        "tail": done.stdout[-200:],
+        "tail": done.stdout[-1000:],
     }
+
+
+def extract(folder, commit, paths, to):
+    """Those that there are."""
+    there = git(folder, "ls-tree", "--name-only", commit, *paths).decode().split() if paths else []
+    if there:
+        archive = git(folder, "archive", commit, *there)
+        tarfile.open(fileobj=io.BytesIO(archive)).extractall(to, filter="data")
 
 
 def try_one(line, folder):
     path = pathlib.PurePath(line.strip().split(":", 1)[1])
     commit = line.split("@")[1].split(":")[0]
     with tempfile.TemporaryDirectory(prefix="sample-") as to:
-        archive = git(folder, "archive", commit, str(path.parent), "src/include")
-        tarfile.open(fileobj=io.BytesIO(archive)).extractall(to, filter="data")
         here = pathlib.Path(to) / path.parent
-        more = sorted(
-            f.name
-            for f in here.iterdir()
-            if f.suffix in (".cpp", ".cc", ".c") and f.name in (here / "Makefile").read_text()
+        extract(folder, commit, [str(path.parent)], to)
+        texts = [file.read_text(errors="replace") for file in here.iterdir() if file.is_file()]
+        beside = {name for text in texts for name in re.findall(r"\.\./([\w-]+)/", text)}
+        for name in sorted(beside):
+            with contextlib.suppress(subprocess.CalledProcessError):  # a clone may lack large files
+                extract(folder, commit, [f"src/{name}"], to)
+        make = (here / "Makefile").read_text() if (here / "Makefile").exists() else ""
+        named = set(re.findall(r"[\w.]+\.(?:cpp|cc|cu)\b", make)) - set(
+            re.findall(r'include\s*"([^"]+)"', "\n".join(texts))
         )
+        more = sorted(name for name in named if name != path.name and (here / name).exists())
         flags, words = words_of(here / "Makefile")
         found = {}
         for largest in LARGE:
@@ -101,7 +114,8 @@ def try_one(line, folder):
             if found["code"] in (None, 0, 2) or found["faults"]:
                 break
         compiles = found["code"] != 2 or not found["said"]
-        runs = compiles and (found["code"] == 0 or bool(found["faults"]))
+        own_check = re.search(r"\bFAIL(ED|URE)?\b|\bfailed\b", found.get("tail", ""))
+        runs = compiles and bool(found["faults"] or (found["code"] == 0 and not own_check))
         return {"program": path.parent.name, "compiles": compiles, "runs": runs, **found}
 
 
@@ -122,7 +136,7 @@ def table(out):
         if not row["runs"] or row["faults"]:
             print(
                 f"{row['program']}: {'run' if row['runs'] else 'compiled' if row['compiles'] else 'refused'}, exit code {row['code']}: "
-                f"{(row['said'] or (row['faults'] or [row.get('tail', '')])[0])[:300]!r}"
+                f"{(row['said'] or (row['faults'] or [row.get('tail', '')[-150:]])[0])[:300]!r}"
             )
 
 

@@ -42,6 +42,13 @@ def test_groups_half_precision_and_managed_memory():
     assert (done.returncode, done.stdout) == (0, "0 wrong, warps of 32, resident\n"), done.stderr
 
 
+def test_cuda_std_atomics_and_thrust_by_their_own_headers():
+    done = attempt("cccl.cu")
+    if "'cuda/atomic' file not found" in done.stderr:
+        pytest.skip("the toolkit's headers have no CCCL")
+    assert (done.returncode, done.stdout) == (0, "sum 320, first 2, last 8, counted 64\n"), done.stderr
+
+
 def test_an_access_out_of_bounds_is_found():
     done = attempt("out_of_bounds.cu")
     assert done.returncode == 1

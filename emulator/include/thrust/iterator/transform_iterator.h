@@ -1,3 +1,6 @@
+#ifdef RUNGS_PROGRAM_THRUST
+#include_next <thrust/iterator/transform_iterator.h>
+#else
 /* Stand-in for Thrust's transform_iterator in the emulator: what DeviceScan reads through. */
 #ifndef RUNGS_EMULATOR_THRUST_TRANSFORM_ITERATOR_H
 #define RUNGS_EMULATOR_THRUST_TRANSFORM_ITERATOR_H
@@ -30,4 +33,5 @@ transform_iterator<Function, Iterator> make_transform_iterator(Iterator base, Fu
 
 } // namespace thrust
 
+#endif
 #endif
