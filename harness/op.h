@@ -57,7 +57,9 @@ typedef struct Op {
      * this overwrites or scales what the family should not decide, such as decay factors or masks. An array that a user left out,
      * and that adopt() allowed to be missing, is made by this too, from zeros. NULL: the arrays stay as they arrive. */
     Status (*generate)(const Case *problem, int index, Array *in);
-    /* Values and tolerances for every output, parameters taken as the variants receive them. bound: index into bounds. */
+    /* Values and tolerances for every output, parameters taken as the variants receive them. bound: index into bounds. Of a case of
+     * f16 or bf16 it sees the case and the inputs in f32, in which variants add up; verify/accumulate.h rounds to the outputs'
+     * type. */
     Status (*reference)(const Case *problem, const Array *in, int bound, Reference *out);
     /* Instead of reference(), for outputs that must be right to the byte: writes them into `out`, which has the room that shapes()
      * gave, and sets the first dimension of outputs sized by data. bound: index into bounds; each is an oracle of its own here. */

@@ -8,8 +8,6 @@ static const ParamSpec PARAMS[] = {
 
 static const char *const FAMILIES[] = {"uniform", "normal", "ones", "ramp", "mixed", "denormal", "naninf", "real:NAME", NULL};
 
-static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
-
 static const Bound BOUNDS[] = {{"exact", "0: doubling is exact in binary floating point"}, {NULL, NULL}};
 
 static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
@@ -17,7 +15,7 @@ static Status reference(const Case *problem, const Array *in, int bound, Referen
     const size_t n = array_count(&in[0]);
     for (size_t i = 0; i < n; i++) {
         const double x = number_at(&in[0], i);
-        /* Doubling overflows in the dtype of the output, not in that of the reference. */
+        /* Doubling overflows in the dtype, not in that of the reference. */
         out[0].value[i] = number_rounded(problem->dtype, 2 * x);
         out[0].tolerance[i] = 0;
     }
@@ -34,7 +32,7 @@ RUNGS_OP(double) = {
     .summary = "y[i] = 2 x[i]",
     .params = PARAMS,
     .families = FAMILIES,
-    .dtypes = DTYPES,
+    .dtypes = VECTOR_DTYPES,
     .bounds = BOUNDS,
     .in_count = 1,
     .out_count = 1,

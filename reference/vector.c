@@ -4,6 +4,12 @@
 
 #include <stdio.h>
 
+const DType VECTOR_DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+
+DType vector_sum_dtype(const Case *problem) {
+    return dtype_is_narrow(problem->dtype) ? DTYPE_F32 : problem->dtype;
+}
+
 Status vector_shapes(const Case *problem, Array *in, Array *out) {
     const size_t n = vector_size(problem, "n");
     in[0] = array_1d("x", problem->dtype, n);
@@ -30,8 +36,8 @@ Status vector_expect_floats(const Array *array, const char *name, const Array *l
     if (!dtype_is_real(array->dtype))
         return status_fail(STATUS_INVALID, "%s: floating-point numbers are expected, not %s", name, dtype_name(array->dtype));
     if (like && array->dtype != like->dtype)
-        return status_fail(STATUS_INVALID, "%s: %s is expected, as x has it, not %s", name, dtype_name(like->dtype),
-                           dtype_name(array->dtype));
+        return status_fail(STATUS_INVALID, "%s: %s is expected, %s, not %s", name, dtype_name(like->dtype),
+                           like->name[0] ? "as x has it" : "the type of sums", dtype_name(array->dtype));
     return STATUS_OK;
 }
 

@@ -50,4 +50,18 @@ static inline RNG_BOTH uint16_t narrow_bits(NarrowForm form, double x) {
     return (uint16_t)(sign | (size < infinity ? size : infinity));
 }
 
+/* As many digits as the form has, and no end of the exponents: what is beyond the range is told from it by narrow_end(). */
+static inline double narrow_nearest(NarrowForm form, double x) {
+    int exponent;
+    if (!isfinite(x) || x == 0) return x;
+    (void)frexp(x, &exponent);
+    const int least = narrow_least(form), place = (exponent - 1 > least ? exponent - 1 : least) - form.fraction_bits;
+    return ldexp(rint(ldexp(x, -place)), place);
+}
+
+/* The first number beyond the range: 2^16, 2^128. */
+static inline double narrow_end(NarrowForm form) {
+    return ldexp(1, 2 - narrow_least(form));
+}
+
 #endif

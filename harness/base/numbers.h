@@ -5,6 +5,15 @@
 #include "base/array.h"
 #include "base/narrow.h"
 
+static inline bool dtype_is_narrow(DType dtype) {
+    return dtype == DTYPE_F16 || dtype == DTYPE_BF16;
+}
+
+/* Of f16 or bf16. */
+static inline NarrowForm narrow_form(DType dtype) {
+    return dtype == DTYPE_F16 ? NARROW_F16 : NARROW_BF16;
+}
+
 /* Element i of numbers of a type: f64, f32, f16 or bf16. */
 static inline double number_in(DType dtype, const void *data, size_t i) {
     switch (dtype) {

@@ -1,6 +1,7 @@
 /* rungs exec: one variant on the user's own files, through the same worker, guards and reference as every other run. */
 #include "base/joined.h"
 #include "base/npy.h"
+#include "base/numbers.h"
 #include "base/output.h"
 #include "base/poison.h"
 #include "base/text.h"
@@ -91,7 +92,13 @@ static Status read_inputs(Exec *e) {
         if (!is_one_of(dtype, dtypes))
             return status_fail(STATUS_INVALID, "%s: dtype %s; %s is expected", file, dtype_name(dtype),
                                list_dtypes(dtypes, expected));
-        if (decided_by && dtype != e->problem.dtype)
+        /* Of a case of f16 or bf16 some arrays are f32: the op says which. */
+        const DType before = e->problem.dtype;
+        if (decided_by && dtype_is_narrow(before) != dtype_is_narrow(dtype) && (before == DTYPE_F32 || dtype == DTYPE_F32)) {
+            if (dtype_is_narrow(dtype)) e->problem.dtype = dtype;
+            continue;
+        }
+        if (decided_by && dtype != before)
             return status_fail(STATUS_INVALID, "%s: dtype %s, but %s is %s; all inputs must be of one dtype", file,
                                dtype_name(dtype), decided_by, dtype_name(e->problem.dtype));
         e->problem.dtype = dtype;

@@ -55,18 +55,30 @@ class Torch(Numpy):
         import torch
 
         self.torch, self.device, self.types = torch, device, (torch.Tensor,)
-        self.detach, self.cpu, self.numpy = torch.Tensor.detach, torch.Tensor.cpu, torch.Tensor.numpy
+        self.detach, self.cpu, self.numpy, self.view = (
+            torch.Tensor.detach,
+            torch.Tensor.cpu,
+            torch.Tensor.numpy,
+            torch.Tensor.view,
+        )
 
     def give(self, array, held):
+        brain = array.dtype.name == "bfloat16"  # which PyTorch has, but not from NumPy
         with warnings.catch_warnings(), self.torch.no_grad():
             warnings.simplefilter("ignore", UserWarning)  # of memory that must not be written
-            tensor = self.torch.from_numpy(array)
+            tensor = self.torch.from_numpy(array.view("i2") if brain else array)
+            tensor = self.view(tensor, self.torch.bfloat16) if brain else tensor
             return tensor.to(self.device, copy=True) if held is None else held.copy_(tensor)
 
     def take(self, value):
         if value.layout is not self.torch.strided or value.device.type not in ("cpu", "cuda"):
             raise Failure("check", f"run() gives a tensor that is {value.layout} on {value.device.type}")
-        return self.numpy(self.cpu(self.detach(value)))
+        value = self.cpu(self.detach(value))
+        if value.dtype is not self.torch.bfloat16:
+            return self.numpy(value)
+        import ml_dtypes
+
+        return self.numpy(self.view(value, self.torch.int16)).view(ml_dtypes.bfloat16)
 
 
 class Cupy(Numpy):

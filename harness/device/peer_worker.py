@@ -168,6 +168,8 @@ class Worker:
         try:
             self.peer = self.peer or import_peer(self.impls, self.variant)
             case, tunables = self.case
+            if case["dtype"] in ("f16", "bf16") and case["dtype"] not in self.facts.get("dtypes", ()):
+                return {wire.KEY_SKIP: f'does not take {case["dtype"]}: VARIANT["dtypes"] says what it takes'}
             reason = self.peer.supports({**case, "facts": facts_of(self.facts, self.sets[0])}, tunables)
         except ImportError as error:
             return {wire.KEY_SKIP: missing(self.variant, error)}

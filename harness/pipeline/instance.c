@@ -9,6 +9,7 @@
 #include "plan/registry.h"
 #include "protocol.h"
 #include "record/row.h"
+#include "verify/accumulate.h"
 #include "verify/families.h"
 
 #include <math.h>
@@ -322,12 +323,12 @@ static Status make_reference(const Instance *instance, DataSet set, int bound, R
     /* The user's function is a file that may change while its path stays: such a reference is not kept on disk. */
     if (op->runs_user_code && op->runs_user_code(c))
         return reference_in_worker(op, c, in, instance->shared_in[set], instance->out, bound, reference);
-    if (instance->own_data || set >= DATA_VARIED) return op->reference(c, in, bound, reference);
+    if (instance->own_data || set >= DATA_VARIED) return accumulated_reference(op, c, in, instance->out, bound, reference);
     char key[CASE_TEXT_MAX];
     case_format(c, key, sizeof key);
     if (referencecache_load(key, op, bound, in, instance->out, reference)) return STATUS_OK;
     const double begin = clock_seconds();
-    TRY(op->reference(c, in, bound, reference));
+    TRY(accumulated_reference(op, c, in, instance->out, bound, reference));
     referencecache_save(key, op, bound, in, instance->out, reference, clock_seconds() - begin);
     return STATUS_OK;
 }
@@ -348,7 +349,7 @@ Status instance_definitions(Instance *instance, DataSet set, int bound, int outp
     if (!(instance->defined[set][bound] & 1u << output)) {
         const Reference *reference;
         TRY(instance_reference(instance, set, bound, &reference));
-        *known = definitions_rejected(instance->op, &instance->cases[set], instance->in[set], instance->out, reference, output);
+        TRY(definitions_rejected(instance->op, &instance->cases[set], instance->in[set], instance->out, reference, output, known));
         instance->defined[set][bound] |= 1u << output;
     }
     *out = *known;

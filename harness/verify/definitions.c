@@ -1,6 +1,7 @@
 #include "verify/definitions.h"
 
 #include "base/numbers.h"
+#include "verify/accumulate.h"
 
 #include <math.h>
 
@@ -30,20 +31,28 @@ static bool is_beyond(double wrong, double right, double tolerance) {
     return fabs(wrong - right) > tolerance + 0x1p-50 * fabs(wrong);
 }
 
-Definitions definitions_rejected(const Op *op, const Case *problem, const Array *in, const Array *out, const Reference *right,
-                                 int output) {
+static Definitions rejected(const Op *op, const Accumulated *as, const Array *out, const Reference *right, int output) {
     Definitions found = {0};
-    const Looks looks = looks_of(op, problem, array_count(&out[output]));
+    const Looks looks = looks_of(op, &as->problem, array_count(&out[output]));
     const Reference *of = &right[output];
     for (int which = 0; op->wrong && op->wrong[which] && which < OP_MAX_WRONG; which++) {
         const unsigned bit = 1u << which;
         for (size_t k = 0; k < looks.count && !(found.rejected & bit); k++) {
             const size_t i = look_at(&looks, k);
             double wrong;
-            if (!op->wrong_value(problem, in, right, which, output, i, &wrong)) continue;
+            if (!op->wrong_value(&as->problem, as->in, right, which, output, i, &wrong)) continue;
             found.applies |= bit;
             if (is_beyond(number_rounded(out[output].dtype, wrong), of->value[i], of->tolerance[i])) found.rejected |= bit;
         }
     }
     return found;
+}
+
+Status definitions_rejected(const Op *op, const Case *problem, const Array *in, const Array *out, const Reference *right,
+                            int output, Definitions *found) {
+    Accumulated as;
+    TRY(accumulated_open(op, problem, in, &as));
+    *found = rejected(op, &as, out, right, output);
+    accumulated_close(&as);
+    return STATUS_OK;
 }

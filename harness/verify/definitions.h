@@ -12,7 +12,7 @@ typedef struct Definitions {
 
 /* Looks at every element of an output of up to 1024, of others at the first and last 32 and at up to 256 between, fewer where an
  * element takes many operations; for each definition until one element rejects it. */
-Definitions definitions_rejected(const Op *op, const Case *problem, const Array *in, const Array *out, const Reference *right,
-                                 int output);
+Status definitions_rejected(const Op *op, const Case *problem, const Array *in, const Array *out, const Reference *right,
+                            int output, Definitions *found);
 
 #endif

@@ -214,7 +214,7 @@ Status family_fill(const Case *problem, uint64_t stream, Array *array) {
     Draw draw = {.n = array_count(array), .dtype = array->dtype};
     TRY(find(problem->input, &index, &draw.offset));
     if (variation_of(problem->input) == VARY_STEPS && 1.125 * (double)draw.n > 1 / dtype_unit_roundoff(array->dtype) &&
-        dtype_size(array->dtype) < sizeof(float))
+        dtype_is_narrow(array->dtype))
         return status_fail(STATUS_UNSUPPORTED,
                            "input=ramp counts up to n, and %s has whole numbers up to %g: another family, or a smaller n",
                            dtype_name(array->dtype), 1 / dtype_unit_roundoff(array->dtype));

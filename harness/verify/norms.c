@@ -83,8 +83,16 @@ static void compare_finite(Part *part, size_t i, double actual, double reference
     if (err > r->max_ulp * ulp) r->max_ulp = larger(err / ulp, r->max_ulp);
 }
 
+/* An infinity to which a number within the tolerance is rounded is the first number beyond the range, f16 and bf16. */
+static double as_number(double actual, double reference, double tolerance, DType dtype) {
+    if (!isinf(actual) || !isfinite(reference) || !dtype_is_narrow(dtype)) return actual;
+    const double end = narrow_end(narrow_form(dtype));
+    return actual * reference > 0 && fabs(reference) + tolerance >= end ? copysign(end, actual) : actual;
+}
+
 static void compare_element(Part *part, size_t i, double actual, double reference, double tolerance, DType dtype) {
     ErrorReport *r = &part->report;
+    actual = as_number(actual, reference, tolerance, dtype);
     if (isfinite(reference) && isfinite(actual)) {
         compare_finite(part, i, actual, reference, tolerance, spacing(reference, dtype));
     } else if (!(isnan(reference) && isnan(actual)) && reference != actual) {

@@ -1,6 +1,7 @@
 #include "worker/worker.h"
 
 #include "base/clock.h"
+#include "base/numbers.h"
 #include "base/ranges.h"
 
 #include <dlfcn.h>
@@ -186,7 +187,7 @@ Status case_open(Worker *worker, const json_t *command) {
 
 /* Of a variant that says nothing, code is from before there were types of two bytes, and takes them for four. */
 static bool takes(const Variant *variant, DType dtype) {
-    if (!variant->dtypes) return !(dtype_is_real(dtype) && dtype_size(dtype) < sizeof(float));
+    if (!variant->dtypes) return !dtype_is_narrow(dtype);
     const DType *one = variant->dtypes;
     while (*one != DTYPE_COUNT && *one != dtype) one++;
     return *one == dtype;

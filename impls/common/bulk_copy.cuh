@@ -113,8 +113,8 @@ __device__ void bulk_load_begin(T *tile, unsigned length, const T *from, const B
     for (unsigned j = part.first + threadIdx.x * EACH; j < part.last; j += blockDim.x * EACH) async_copy_16(tile + j, base + j);
     (void)barrier;
 #endif
-    for (unsigned j = threadIdx.x; j < part.first; j += blockDim.x) tile[j] = j >= part.begin && j < part.end ? base[j] : 0;
-    for (unsigned j = part.last + threadIdx.x; j < length; j += blockDim.x) tile[j] = j < part.end ? base[j] : 0;
+    for (unsigned j = threadIdx.x; j < part.first; j += blockDim.x) tile[j] = j >= part.begin && j < part.end ? base[j] : (T)0;
+    for (unsigned j = part.last + threadIdx.x; j < length; j += blockDim.x) tile[j] = j < part.end ? base[j] : (T)0;
 }
 
 /* bulk_load_wait in two steps, for blocks with threads that need no element: all threads take the first, others may skip the

@@ -1,11 +1,12 @@
 /* Idea: y[i] = x[i] + gamma y[i+1] (left: y[i-1]), one row after the other, one thread, one loop. Sums of k terms: blocks of k, a
  * window is the head of one and the tail of another.
  * Traffic: each element is read and written once; k > 0 reads it twice and writes it twice, a block apart.
- * Rounding: in the dtype, two roundings per step. k > 0: a tail is weighted by a product of at most k gammas, and added up in double;
+ * Rounding: in the dtype (f16 and bf16: in float), two roundings per step. k > 0: a tail is weighted by a product of at most k gammas, and added up in double;
  *   nothing is subtracted.
  * Limits: each step waits for the one before it. A float sum of a million equal terms is off by 1%, which fails.
  *   Sums of k terms: |gamma|^(k-1) within the range of the dtype.
  * Origin: the C++ of torch-discounted-cumsum 1.1.0, which is the recurrence; windows: van Herk (1992). */
+#include "base/numbers.h"
 #include "discounted_cumsum/_shared.h"
 
 #define DEFINE_ROW(T, suffix)                                                                                                      \
@@ -24,6 +25,26 @@
 DEFINE_ROW(float, f32)
 DEFINE_ROW(double, f64)
 
+/* Of f16 and bf16, in float; a factor of all is one already. */
+static void row_narrow(const DcsJob *job, size_t row, DType dtype) {
+    const DcsWalk walk = dcs_walk(job, row, 0);
+    const bool one = job->gamma_row == 0;
+    float g = one ? *(const float *)job->gamma : (float)number_in(dtype, job->gamma, walk.gamma_first), carry = 0;
+    for (size_t p = 0; p < job->n; p++) {
+        const size_t i = dcs_element(walk, p);
+        const float x = (float)number_in(dtype, job->x, i);
+        if (walk.gamma_step != 0) g = (float)number_in(dtype, job->gamma, i);
+        carry = job->reset && job->reset[i] != 0 ? x : x + g * carry;
+        number_set(dtype, job->y, i, carry);
+    }
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    if (dtype_is_narrow(args->problem->dtype) && dcs_job(args).k > 0)
+        return variant_refuse(reason, "sums of k terms are f32 and f64 here");
+    return dcs_blocks_fit(args, reason);
+}
+
 static Status run(const VariantArgs *args) {
     DcsJob job = dcs_job(args);
     job.reset = dcs_reset(args, DCS_RESET);
@@ -31,6 +52,8 @@ static Status run(const VariantArgs *args) {
     for (size_t row = 0; row < job.rows; row++) {
         if (job.k > 0)
             for (size_t block = 0; block < job.n; block += job.k) dcs_window_block(&job, row, block);
+        else if (dtype_is_narrow(args->problem->dtype))
+            row_narrow(&job, row, args->problem->dtype);
         else if (job.f32)
             row_f32(&job, row);
         else
@@ -39,10 +62,13 @@ static Status run(const VariantArgs *args) {
     return STATUS_OK;
 }
 
+static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+
 RUNGS_VARIANT(discounted_cumsum, cpu_sequential) = {
     .backend = BACKEND_CPU,
     .summary = "the recurrence, one row after the other, one thread",
     .origin = "torch-discounted-cumsum's C++, a loop over y[i] = x[i] + gamma y[i+1]",
-    .supports = dcs_blocks_fit,
+    .dtypes = DTYPES,
+    .supports = supports,
     .run = run,
 };

@@ -9,19 +9,20 @@
  *   alone.
  * Traffic: n reads, n writes; for each tile 8 bytes written and read by the agent, and a line of 128 bytes. The words are emptied by
  *   a memset before the launch.
- * Rounding: a thread adds up in the dtype, everything between threads is double. Which tiles are scanned together is fixed, and a
+ * Rounding: a thread adds up in the dtype (f16 and bf16: in floats), everything between threads is double. Which tiles are scanned together is fixed, and a
  *   tile that another block adds up gives the same bits, so the result does not depend on timing.
  * Limits: one factor to a row, no reset, all terms; 2^31 - 1 tiles.
  * Origin: scan with published aggregates, Merrill and Garland 2016 ("Single-pass parallel prefix scan with decoupled look-back"). */
 #include "common/discounted_cumsum/agent_row.cuh"
 
-/* Elements of a thread, odd; threads of a block, by default and at most; blocks to an SM. The fastest on compute capability 9.0,
- * the last one up to SHORT elements. */
+/* Elements of a thread, odd (of two bytes: twice an odd number); threads of a block, by default and at most; blocks to an SM. The
+ * fastest on compute capability 9.0, the last one up to SHORT elements. */
 struct AgentShape {
     unsigned items, threads, blocks;
 };
 constexpr unsigned THREADS_MAX = 192;
 constexpr AgentShape SHAPE_F64 = {31, 128, 6}, SHAPE_F32 = {63, 128, 6}, SHAPE_F32_SHORT = {55, THREADS_MAX, 5};
+constexpr AgentShape SHAPE_NARROW = {126, 128, 6}; /* f16, bf16 */
 constexpr size_t SHORT = (size_t)1 << 24;
 
 /* What the threads of a tile's block share. */
@@ -42,11 +43,11 @@ static __device__ __noinline__ void tile_again(const DiscountView<T> &view, cons
         if (threadIdx.x == 0) shared->carry = carry;
     }
     __syncthreads();
-    const T factor = agent_block_factor(view, plan);
+    const SumOf<T> factor = agent_block_factor(view, plan);
     T *const first = tile_first<T, RIGHT>(tile, ITEMS);
     const TileBefore before =
         tile_scan((double)tile_thread_sum<T, RIGHT, 1>(first, ITEMS, factor), shared->powers, shared->warp_totals);
-    tile_thread_write<T, RIGHT, 1>(first, ITEMS, factor, (T)before.with(shared->carry));
+    tile_thread_write<T, RIGHT, 1>(first, ITEMS, factor, (SumOf<T>)before.with(shared->carry));
     const BulkSpan span = tile_span<T, RIGHT>(row, view.n, index, plan.tiles, plan.length);
     bulk_store_warp(view.y, tile, tile_warp_begin<RIGHT>(ITEMS), WARP * ITEMS, span, plan.packed);
 }
@@ -65,7 +66,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         const long long by = (long long)plan.ahead * plan.length;
         bulk_prefetch(view.x + (RIGHT ? span.low - by : span.low + by), plan.length * (unsigned)sizeof(T));
     }
-    const T factor = agent_block_factor(view, plan); /* while the tile is on its way */
+    const SumOf<T> factor = agent_block_factor(view, plan); /* while the tile is on its way */
     tile_powers((double)factor, ITEMS, &shared.powers);
     bulk_load_wait(&shared.barrier);
     T *const first = tile_first<T, RIGHT>(tile, ITEMS);
@@ -83,7 +84,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     __syncthreads();
     if (!shared.has_carry) return tile_again<T, RIGHT, ITEMS>(view, plan, tile, &shared);
-    tile_thread_write<T, RIGHT, ITEMS>(first, ITEMS, factor, (T)before.with(shared.carry));
+    tile_thread_write<T, RIGHT, ITEMS>(first, ITEMS, factor, (SumOf<T>)before.with(shared.carry));
     bulk_store_warp(view.y, tile, tile_warp_begin<RIGHT>(ITEMS), WARP * ITEMS, span, plan.packed);
 }
 
@@ -94,20 +95,25 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
+static bool is_narrow(const VariantArgs *args) {
+    return dtype_size(args->problem->dtype) == 2;
+}
 static unsigned threads_of(const VariantArgs *args) {
     const unsigned threads = (unsigned)params_int(args->tunables, "threads");
     if (threads > 0) return threads;
     if (discount_is_f64(args)) return SHAPE_F64.threads;
+    if (is_narrow(args)) return SHAPE_NARROW.threads;
     return discount_batch(args) * discount_n(args) <= SHORT ? SHAPE_F32_SHORT.threads : SHAPE_F32.threads;
 }
 /* In float32 the threads decide. */
 static AgentShape shape_of(const VariantArgs *args) {
     if (discount_is_f64(args)) return SHAPE_F64;
+    if (is_narrow(args)) return SHAPE_NARROW;
     return threads_of(args) > SHAPE_F32.threads ? SHAPE_F32_SHORT : SHAPE_F32;
 }
 static size_t tiles_of(const VariantArgs *args) {
     const size_t batch = discount_batch(args), n = discount_n(args), length = threads_of(args) * shape_of(args).items;
-    return discount_is_f64(args) ? tile_count<double>(batch, n, length) : tile_count<float>(batch, n, length);
+    return tile_count(batch, n, length, dtype_size(args->problem->dtype));
 }
 
 /* Scratch: what the tiles exchange. */
@@ -133,6 +139,10 @@ template <typename T, unsigned ITEMS, unsigned THREADS, unsigned BLOCKS> static 
 static Status run(const VariantArgs *args) {
     if (discount_is_empty(args)) return STATUS_OK;
     if (discount_is_f64(args)) return run_shape<double, SHAPE_F64.items, SHAPE_F64.threads, SHAPE_F64.blocks>(args);
+    if (args->problem->dtype == DTYPE_F16)
+        return run_shape<__half, SHAPE_NARROW.items, SHAPE_NARROW.threads, SHAPE_NARROW.blocks>(args);
+    if (args->problem->dtype == DTYPE_BF16)
+        return run_shape<__nv_bfloat16, SHAPE_NARROW.items, SHAPE_NARROW.threads, SHAPE_NARROW.blocks>(args);
     if (shape_of(args).items == SHAPE_F32.items)
         return run_shape<float, SHAPE_F32.items, SHAPE_F32.threads, SHAPE_F32.blocks>(args);
     return run_shape<float, SHAPE_F32_SHORT.items, SHAPE_F32_SHORT.threads, SHAPE_F32_SHORT.blocks>(args);
@@ -152,6 +162,7 @@ RUNGS_VARIANT(discounted_cumsum, cuda_agent_scan) = {
     .summary = "one launch: tiles publish totals, an agent block scans them and publishes what precedes each tile",
     .origin = "Merrill and Garland 2016",
     .tunables = TUNABLES,
+    .dtypes = STORAGE_TYPES,
     .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,

@@ -6,7 +6,7 @@
  * tiles before its own, composing what they published, until one has published all up to it (decoupled look-back).
  * Traffic: 1 read and 1 write of n, and CUB's look-back.
  * Rounding: trees whose shape depends on the order in which blocks finish: the last bits may differ from run to run. Maps are of the
- *   dtype.
+ *   dtype, of floats for f16 and bf16.
  * Limits: no sums of k terms. After a sum beyond the range, later sums may be finite.
  * Origin: Merrill and Garland 2016 (decoupled look-back), in CUB; Blelloch 1990 for the operator. */
 #include "common/affine.cuh"
@@ -32,15 +32,16 @@ struct Order {
 };
 
 /* The map of each position. */
-template <typename T> struct Maps : ScanIterator<Maps<T>, Affine<T>, Affine<T>> {
+template <typename T> struct Maps : ScanIterator<Maps<T>, Affine<SumOf<T>>, Affine<SumOf<T>>> {
+    using Sum = SumOf<T>;
     DiscountView<T> view;
     Order order;
 
-    __host__ __device__ Affine<T> at(size_t position) const {
+    __host__ __device__ Affine<Sum> at(size_t position) const {
         const size_t flat = order.flat(position), row = order.row(flat), column = flat - row * order.n;
-        const T x = view.x[flat];
-        if (column == (order.backward ? order.n - 1 : 0)) return {affine_cut<T>(), x};
-        if (view.reset && view.reset[flat]) return {affine_cut<T>(), x};
+        const Sum x = wide(view.x[flat]);
+        if (column == (order.backward ? order.n - 1 : 0)) return {affine_cut<Sum>(), x};
+        if (view.reset && view.reset[flat]) return {affine_cut<Sum>(), x};
         return {affine_factor(view.factor(row, flat)), x};
     }
 };
@@ -48,9 +49,9 @@ template <typename T> struct Maps : ScanIterator<Maps<T>, Affine<T>, Affine<T>> 
 /* Where the sum of each position goes. */
 template <typename T> struct KeepSum {
     T *y;
-    __host__ __device__ void operator=(const Affine<T> &map) const { *y = map.b; }
+    __host__ __device__ void operator=(const Affine<SumOf<T>> &map) const { *y = (T)map.b; }
 };
-template <typename T> struct ScanSums : ScanIterator<ScanSums<T>, Affine<T>, KeepSum<T>> {
+template <typename T> struct ScanSums : ScanIterator<ScanSums<T>, Affine<SumOf<T>>, KeepSum<T>> {
     T *y;
     Order order;
     __host__ __device__ KeepSum<T> at(size_t position) const { return {y + order.flat(position)}; }
@@ -76,22 +77,27 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 static size_t scratch_bytes(const VariantArgs *args) {
     size_t bytes = 0;
     if (discount_is_empty(args)) return 0;
-    const cudaError_t error = discount_is_f64(args) ? scan<double>(args, nullptr, &bytes) : scan<float>(args, nullptr, &bytes);
-    if (error != cudaSuccess) (void)cudaGetLastError();
+    (void)with_storage(args, [args, &bytes]<typename T>() {
+        if (scan<T>(args, nullptr, &bytes) != cudaSuccess) (void)cudaGetLastError();
+        return STATUS_OK;
+    });
     return bytes;
 }
 
 static Status run(const VariantArgs *args) {
     size_t bytes = args->scratch_bytes;
     if (discount_is_empty(args)) return STATUS_OK;
-    TRY_CUDA(discount_is_f64(args) ? scan<double>(args, args->scratch, &bytes) : scan<float>(args, args->scratch, &bytes));
-    return STATUS_OK;
+    return with_storage(args, [args, &bytes]<typename T>() {
+        TRY_CUDA(scan<T>(args, args->scratch, &bytes));
+        return STATUS_OK;
+    });
 }
 
 RUNGS_VARIANT(discounted_cumsum, cuda_cub_scan) = {
     .backend = BACKEND_CUDA,
     .summary = "cub::DeviceScan of affine maps, all rows in one scan",
     .origin = "CUB; Blelloch 1990",
+    .dtypes = STORAGE_TYPES,
     .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,

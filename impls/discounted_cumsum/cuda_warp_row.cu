@@ -3,17 +3,14 @@
  * the outputs. A warp has several rows, one, or a part of one: then a block has the row, and its warps exchange their sums once,
  * through shared memory. Rows of other warps are never waited for, and nothing is in a loop.
  * Traffic: each element once in and once out.
- * Rounding: sums and powers in double, to the dtype once. A chain of 2 VECTOR + log2(LANES) steps, and one for each warp of a row.
- * Limits: rows of at most 4096 floats or 2048 doubles; 1024 elements where a row's length is no multiple of a load's, which is then
+ * Rounding: sums and powers in double, to the dtype once (f16 and bf16: to a float, then to the dtype). A chain of 2 VECTOR + log2(LANES) steps, and one for each warp of a row.
+ * Limits: rows of at most 8192 elements of two bytes, 4096 floats or 2048 doubles; 1024 elements where a row's length is no multiple of a load's, which is then
  *   an element. One factor to a row, no reset, all terms. A row with a sum that is not finite is done again, one element after the
  *   other, so that an infinity goes where the recurrence takes it.
  * Origin: the scan over lanes is Hillis and Steele (1986), weighted. */
 #include "common/discounted_cumsum/case.cuh"
 
 constexpr unsigned WARP = 32, ALL_LANES = 0xffffffff, THREADS = 256, THREADS_MAX = 1024;
-
-/* VECTOR elements as one load. */
-template <typename T, unsigned VECTOR> struct alignas(sizeof(T) * VECTOR) Vector { T at[VECTOR]; };
 
 /* gamma^VECTOR. VECTOR: a power of two. */
 template <unsigned VECTOR> static __device__ double vector_power(double gamma) {
@@ -37,12 +34,12 @@ template <unsigned VECTOR> static __device__ double carry_into_lane(const double
 }
 
 /* The row again, by the recurrence, for one thread. */
-template <typename T, bool RIGHT> static __device__ void serial_row(const T *x, T gamma, T *y, size_t n) {
-    T sum = 0;
+template <typename T, bool RIGHT> static __device__ void serial_row(const T *x, SumOf<T> gamma, T *y, size_t n) {
+    SumOf<T> sum = 0;
     for (size_t p = 0; p < n; p++) {
         const size_t i = RIGHT ? n - 1 - p : p;
-        sum = p == 0 ? x[i] : x[i] + gamma * sum;
-        y[i] = sum;
+        sum = p == 0 ? wide(x[i]) : wide(x[i]) + gamma * sum;
+        y[i] = (T)sum;
     }
 }
 
@@ -57,13 +54,13 @@ static __global__ void __launch_bounds__(LANES > WARP ? THREADS_MAX : THREADS) r
     const size_t position = (size_t)(OF_BLOCK ? threadIdx.x : lane) * VECTOR; /* in reading order */
     const size_t first = row * n + (RIGHT ? n - VECTOR - position : position);
     const bool exists = row < view.batch, works = exists && position < n;
-    Vector<T, VECTOR> now = {};
-    if (works) now = *(const Vector<T, VECTOR> *)(view.x + first);
+    Pack<T, VECTOR> now = {};
+    if (works) now = *(const Pack<T, VECTOR> *)(view.x + first);
     const double gamma = exists ? (double)view.factor(row, 0) : 0;
 
     double sum = 0, power = vector_power<VECTOR>(gamma);
 #pragma unroll
-    for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (double)now.at[RIGHT ? VECTOR - 1 - k : k];
+    for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (double)wide(now.at[RIGHT ? VECTOR - 1 - k : k]);
 #pragma unroll
     for (unsigned s = 1; s < WIDTH; s *= 2) {
         const double before = __shfl_up_sync(ALL_LANES, sum, s, WIDTH);
@@ -81,11 +78,11 @@ static __global__ void __launch_bounds__(LANES > WARP ? THREADS_MAX : THREADS) r
 #pragma unroll
     for (unsigned k = 0; k < VECTOR; k++) {
         T &at = now.at[RIGHT ? VECTOR - 1 - k : k];
-        running = running * gamma + (double)at;
-        at = (T)running;
-        finite = finite && isfinite(at);
+        running = running * gamma + (double)wide(at);
+        at = (T)(SumOf<T>)running;
+        finite = finite && isfinite((SumOf<T>)running);
     }
-    if (works) *(Vector<T, VECTOR> *)(view.y + first) = now;
+    if (works) *(Pack<T, VECTOR> *)(view.y + first) = now;
 
     /* The row's outputs are written, before some are written again. */
     if constexpr (OF_BLOCK) {
@@ -118,12 +115,12 @@ template <typename T, bool RIGHT, unsigned VECTOR> static Status launch_vectors(
 
 /* Elements of a load: 16 bytes of them, or one. */
 static unsigned load_elements(const VariantArgs *args) {
-    const unsigned most = discount_is_f64(args) ? 2 : 4;
+    const unsigned most = 16 / (unsigned)dtype_size(args->problem->dtype);
     return discount_n(args) % most == 0 ? most : 1;
 }
 
 static Status run(const VariantArgs *args) {
-    return discount_run(args, [args]<typename T, bool RIGHT>() {
+    return discount_run_stored(args, [args]<typename T, bool RIGHT>() {
         return load_elements(args) > 1 ? launch_vectors<T, RIGHT, 16 / sizeof(T)>(args) : launch_vectors<T, RIGHT, 1>(args);
     });
 }
@@ -143,6 +140,7 @@ RUNGS_VARIANT(discounted_cumsum, cuda_warp_row) = {
     .backend = BACKEND_CUDA,
     .summary = "short rows: from 8 lanes up to a block per row, one load a thread, one scan by shuffles, powers by squaring",
     .origin = "Hillis and Steele 1986",
+    .dtypes = STORAGE_TYPES,
     .supports = supports,
     .run = run,
 };

@@ -1,5 +1,5 @@
 """PyTorch on the GPU as matrix products: see torch_scan.py. The matrix of powers is made before the timed call, for it depends on
-the parameter gamma alone."""
+the parameter gamma alone. Of f16 and bf16 a copy in f32 is made, and the sums are rounded at the end."""
 
 from peer import import_torch_cuda, torch_device
 from scan_peers import is_right, only
@@ -11,6 +11,7 @@ VARIANT = {
     "framework": "torch",
     "needs_gpu": True,
     "clock": "torch",
+    "dtypes": ["f16", "bf16"],
 }
 
 
@@ -19,10 +20,13 @@ def supports(case, tunables):
 
 
 def prepare(case, tunables, shapes):
-    torch, right, dtype = import_torch_cuda(), is_right(case), shapes["x"].dtype.name
-    gamma = torch.tensor([float(case["params"]["gamma"])], dtype=getattr(torch, dtype), device=torch_device())
+    torch, right = import_torch_cuda(), is_right(case)
+    dtype = torch.float64 if case["dtype"] == "f64" else torch.float32
+    gamma = torch.tensor([float(case["params"]["gamma"])], dtype=dtype, device=torch_device())
     return {"torch": torch, "right": right, "levels": powers(torch, gamma, shapes["x"].shape[1], right, gamma.dtype)}
 
 
 def run(state, inputs):
-    return scan(state["torch"], inputs["x"], state["levels"], state["right"])
+    x = inputs["x"]
+    sums = scan(state["torch"], x.to(state["levels"][0][0].dtype), state["levels"], state["right"])
+    return sums.to(x.dtype)

@@ -267,7 +267,7 @@ static unsigned threads_of(const VariantArgs *args) {
 }
 static size_t tiles_of(const VariantArgs *args) {
     const size_t batch = discount_batch(args), n = discount_n(args), threads = threads_of(args);
-    return discount_is_f64(args) ? tile_count<double>(batch, n, threads * ITEMS) : tile_count<float>(batch, n, threads * ITEMS);
+    return tile_count(batch, n, threads * ITEMS, dtype_size(args->problem->dtype));
 }
 static size_t groups_of(const VariantArgs *args) {
     return divide_up(tiles_of(args), SUM_THREADS);

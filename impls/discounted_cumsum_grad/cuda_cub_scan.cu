@@ -46,7 +46,7 @@ template <typename T> struct GradMaps : ScanIterator<GradMaps<T>, Affine<T>, Aff
 /* Where the sum of each position goes. */
 template <typename T> struct KeepSum {
     T *y;
-    __host__ __device__ void operator=(const Affine<T> &map) const { *y = map.b; }
+    __host__ __device__ void operator=(const Affine<SumOf<T>> &map) const { *y = (T)map.b; }
 };
 template <typename T> struct GradSums : ScanIterator<GradSums<T>, Affine<T>, KeepSum<T>> {
     T *y;

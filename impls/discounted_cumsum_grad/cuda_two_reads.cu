@@ -142,8 +142,7 @@ static TilesPlan plan_of(const VariantArgs *args) {
     plan.threads = (unsigned)params_int(args->tunables, "threads");
     plan.items = (unsigned)params_int(args->tunables, "items");
     if (plan.items == 0) plan.items = discount_is_f64(args) ? 11 : 15;
-    plan.tiles = discount_is_f64(args) ? tile_count<double>(discount_batch(args), discount_n(args), plan.length())
-                                       : tile_count<float>(discount_batch(args), discount_n(args), plan.length());
+    plan.tiles = tile_count(discount_batch(args), discount_n(args), plan.length(), dtype_size(args->problem->dtype));
     return plan;
 }
 

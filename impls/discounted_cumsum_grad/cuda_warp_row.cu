@@ -16,9 +16,6 @@
 
 constexpr unsigned THREADS = 128;
 
-/* VECTOR elements as one load. */
-template <typename T, unsigned VECTOR> struct alignas(sizeof(T) * VECTOR) Vector { T at[VECTOR]; };
-
 /* gamma^(VECTOR 2^s): what a sum 2^s lanes away is worth; `whole`: what enters the group is worth behind it. */
 template <unsigned LANES> struct GroupPowers {
     double by[6], whole;
@@ -89,8 +86,8 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> struct R
     __device__ void load(const T *from, bool exists, T (&to)[CHUNKS][VECTOR]) const {
 #pragma unroll
         for (unsigned c = 0; c < CHUNKS; c++) {
-            Vector<T, VECTOR> now = {};
-            if (exists && position(c) < n) now = *(const Vector<T, VECTOR> *)(from + first(c));
+            Pack<T, VECTOR> now = {};
+            if (exists && position(c) < n) now = *(const Pack<T, VECTOR> *)(from + first(c));
 #pragma unroll
             for (unsigned k = 0; k < VECTOR; k++) to[c][k] = right ? now.at[VECTOR - 1 - k] : now.at[k];
         }
@@ -98,10 +95,10 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> struct R
     __device__ void store_dx(T *to, bool exists) const {
 #pragma unroll
         for (unsigned c = 0; c < CHUNKS; c++) {
-            Vector<T, VECTOR> now;
+            Pack<T, VECTOR> now;
 #pragma unroll
             for (unsigned k = 0; k < VECTOR; k++) now.at[k] = right ? dy[c][VECTOR - 1 - k] : dy[c][k];
-            if (exists && position(c) < n) *(Vector<T, VECTOR> *)(to + first(c)) = now;
+            if (exists && position(c) < n) *(Pack<T, VECTOR> *)(to + first(c)) = now;
         }
     }
     /* dx takes the place of dy; returns the lane's part of the gradient. *finite: becomes false if a number is not. */

@@ -1,7 +1,7 @@
 /* Idea: one pass, one thread.
  * Traffic: reads and writes every element once. Rounding: exact. Limits: none.
  * Origin: the definition. */
-#include "base/narrow.h"
+#include "base/numbers.h"
 #include "variant.h"
 
 static void narrow_loop(NarrowForm form, const uint16_t *x, uint16_t *y, size_t n) {
@@ -20,7 +20,7 @@ static Status run(const VariantArgs *args) {
         for (size_t i = 0; i < n; i++) ((float *)y)[i] = 2 * ((const float *)x)[i];
         break;
     default:
-        narrow_loop(args->problem->dtype == DTYPE_F16 ? NARROW_F16 : NARROW_BF16, x, y, n);
+        narrow_loop(narrow_form(args->problem->dtype), x, y, n);
     }
     return STATUS_OK;
 }

@@ -29,7 +29,7 @@ Array discount_gamma(const Case *problem, const char *name) {
     case GAMMA_ELEMENT:
         return discount_matrix(problem, name);
     default:
-        return array_1d(name, problem->dtype, 1);
+        return array_1d(name, vector_sum_dtype(problem), 1);
     }
 }
 
@@ -50,8 +50,14 @@ Status discount_check(const Case *problem) {
                            "reference=unrounded is for gamma_per=all, not gamma_per=%s: there gamma is not one number",
                            params_text(&problem->params, "gamma_per"));
     const double gamma = params_real(&problem->params, "gamma");
-    if (problem->dtype == DTYPE_F32 && fabs(gamma) > (double)FLT_MAX)
-        return status_fail(STATUS_INVALID, "gamma=%g is no f32: at most %g is expected", gamma, (double)FLT_MAX);
+    const bool all = params_choice(&problem->params, "gamma_per") == GAMMA_ALL;
+    const DType dtype = all ? vector_sum_dtype(problem) : problem->dtype;
+    const double most = dtype == DTYPE_F16    ? 65504
+                        : dtype == DTYPE_BF16 ? 0x1.fep127
+                        : dtype == DTYPE_F32  ? (double)FLT_MAX
+                                              : DBL_MAX;
+    if (fabs(gamma) > most)
+        return status_fail(STATUS_INVALID, "gamma=%g is no %s: at most %g is expected", gamma, dtype_name(dtype), most);
     if ((double)vector_size(problem, "batch") * (double)vector_size(problem, "n") <= ELEMENTS_MAX) return STATUS_OK;
     return status_fail(STATUS_INVALID, "batch=%zu n=%zu: more than 2^46 elements", vector_size(problem, "batch"),
                        vector_size(problem, "n"));
@@ -72,7 +78,8 @@ static Status refuse_shape(const Array *array, const char *name, const char *wan
 }
 
 static Status adopt_x(const Array *x, Case *problem) {
-    if (x->rank < 0) return status_fail(STATUS_INVALID, "x: missing; an f32 or f64 array [n] or [batch, n] is expected");
+    if (x->rank < 0)
+        return status_fail(STATUS_INVALID, "x: missing; an array [n] or [batch, n] of floating-point numbers is expected");
     if (x->rank != 1 && x->rank != 2)
         return status_fail(STATUS_INVALID, "x: one or two dimensions, [n] or [batch, n], are expected, not %d", x->rank);
     TRY(vector_expect_floats(x, "x", NULL));
@@ -102,10 +109,11 @@ static Status set_discount(const Array *gamma, Case *problem) {
 
 static Status adopt_gamma(const Array *gamma, const Array *x, Case *problem) {
     if (gamma->rank < 0) return STATUS_OK; /* made from the parameters */
-    TRY(vector_expect_floats(gamma, "gamma", x));
     const bool one = gamma->rank == 0 || (gamma->rank == 1 && gamma->shape[0] == 1);
     const bool row = gamma->rank == 1 && gamma->shape[0] == vector_size(problem, "batch") && x->rank == 2;
     if (!one && !row && !like_x(gamma, x)) return refuse_shape(gamma, "gamma", "[1], [batch] or the shape of x", x);
+    const Array sums = {.dtype = vector_sum_dtype(problem)};
+    TRY(vector_expect_floats(gamma, "gamma", one ? &sums : x));
     TRY(expect_finite(gamma, "gamma"));
     if (one) TRY(set_discount(gamma, problem));
     return params_set(&problem->params, "gamma_per", DISCOUNT_GAMMAS[one ? GAMMA_ALL : row ? GAMMA_ROW : GAMMA_ELEMENT]);
@@ -295,6 +303,7 @@ RUNGS_OP(discounted_cumsum) = {
     .name = "discounted_cumsum",
     .summary = "y[i] = sum_j gamma^j x[i + j] along each row, or x[i - j]",
     .params = PARAMS,
+    .dtypes = VECTOR_DTYPES,
     .families = FAMILIES,
     .bounds = BOUNDS,
     .in_count = 3,

@@ -123,6 +123,7 @@ RUNGS_OP(discounted_cumsum_grad) = {
     .name = "discounted_cumsum_grad",
     .summary = "gradients of discounted_cumsum for x and gamma",
     .params = PARAMS,
+    .dtypes = VECTOR_DTYPES,
     .families = FAMILIES,
     .bounds = BOUNDS,
     .in_count = IN_COUNT,

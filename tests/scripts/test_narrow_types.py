@@ -95,7 +95,7 @@ def test_a_ramp_ends_where_the_type_does(folder, dtype, n):
 
 
 def test_an_op_without_the_type():
-    expect_error(call("run", "rolling n=1000 dtype=f16"), 2, "dtype='f16' is not allowed", "f64")
+    expect_error(call("run", "redact rows=1000 dtype=f16"), 2, "dtype='f16' is not allowed", "i32")
 
 
 WRONG = """#include "base/narrow.h"
@@ -150,3 +150,74 @@ def test_numpy(folder):
         assert bf16["verdict"] == "pass", bf16
     else:
         assert bf16["verdict"] == "skip" and "ml_dtypes" in bf16["reason"], bf16
+
+
+# ---- Sums of f16 and bf16 are made in f32. What is right is said in float64, by the definition.
+
+
+def discounted(x, gamma):
+    y = np.zeros(len(x) + 1)
+    for i in reversed(range(len(x))):
+        y[i] = x[i] + gamma * y[i + 1]
+    return y[:-1]
+
+
+SUMS = pytest.mark.parametrize(
+    "words",
+    [
+        ("discounted_cumsum/cpu_sequential",),
+        pytest.param(("discounted_cumsum/cuda_agent_scan", "--emulate"), marks=needs_emulator),
+        pytest.param(("discounted_cumsum/cuda_cub_scan", "--emulate"), marks=needs_emulator),
+        pytest.param(("discounted_cumsum/cuda_warp_row", "--emulate"), marks=needs_emulator),
+    ],
+)
+
+
+@SUMS
+def test_sums_are_rounded_once(folder, words):
+    """The discount is an f32: 0.999 is 1 in f16."""
+    x = np.random.default_rng(5).standard_normal(1000).astype(np.float16)
+    np.save(folder / "x.npy", x)
+    options = ("--set", "gamma=0.9999", "--in", "x=x.npy", "--out", "y=y.npy", "--check")
+    done = call("exec", *words, *options, cwd=folder)
+    expect(done.returncode == 0, "f16", done)
+    y, right = np.load(folder / "y.npy"), discounted(x.astype(float), float(np.float32(0.9999)))
+    assert y.dtype == np.float16
+    rounded = right.astype(np.float16)
+    assert np.count_nonzero(y != rounded) <= 10, "but where the sum is halfway between two numbers"
+    assert (np.abs(y - rounded) <= np.spacing(np.abs(rounded))).all()
+
+
+def test_factors_of_elements_are_of_the_type(folder):
+    """One for all is an f32."""
+    rng = np.random.default_rng(6)
+    x, gamma = rng.standard_normal((3, 50)).astype(np.float16), rng.uniform(0.5, 1, (3, 50))
+    np.save(folder / "x.npy", x)
+    words = ("exec", "discounted_cumsum/cpu_sequential", "--in", "x=x.npy", "--in", "gamma=g.npy", "--out", "y=y.npy")
+    for factors, message in (
+        (gamma.astype(np.float32), "gamma: f16 is expected, as x has it, not f32"),
+        (np.array([0.5], np.float16), "gamma: f32 is expected, the type of sums, not f16"),
+    ):
+        np.save(folder / "g.npy", factors)
+        expect_error(call(*words, cwd=folder), 2, message)
+    for factors in (gamma.astype(np.float16), np.array([0.9], np.float32)):
+        np.save(folder / "g.npy", factors)
+        expect(call(*words, "--check", cwd=folder).returncode == 0, f"{factors.dtype}")
+
+
+def test_sums_overflow_in_the_type(folder):
+    """Where f32 has the sum, f16 has an infinity; a later sum is back in range."""
+    np.save(folder / "x.npy", np.array([-6e4, 6e4, 6e4, 1], np.float16))
+    words = ("--set", "gamma=1", "--in", "x=x.npy", "--out", "y=y.npy", "--check")
+    expect(call("exec", "discounted_cumsum/cpu_sequential", *words, cwd=folder).returncode == 0, "checked")
+    assert np.load(folder / "y.npy").tolist() == [60000.0, np.inf, 60000.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_sums_in_timed_calls(folder, dtype):
+    out = folder / "rows.jsonl"
+    case = f"discounted_cumsum batch=3 n=3001 gamma_per=row dtype={dtype} input=normal"
+    done = call("run", case, "--variants", "cpu_sequential", "--quick", "--out", out)
+    (row,) = rows_of(out)
+    expect(done.returncode == 0 and row["verdict"] == "pass", dtype, done)
+    assert row["work"]["bytes"] == 2 * (2 * 3 * 3001 + 3) and "shift" in row["tells"], row["tells"]

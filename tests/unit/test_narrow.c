@@ -75,10 +75,28 @@ static void rounded_once(void **state) {
     assert_int_equal(narrow_bits(FORMS[0], 1 + 0x1p-11 + 0x1p-40), 0x3c01);
 }
 
+/* Within the range it is what narrow_bits() makes; beyond, the digits stay and the end tells. */
+static void nearest_without_an_end(void **state) {
+    (void)state;
+    for (int f = 0; f < 2; f++) {
+        const NarrowForm form = FORMS[f];
+        for (unsigned bits = 0; bits + 1 < narrow_infinity(form); bits++)
+            for (int k = 1; k < 4; k++) {
+                const double low = narrow_value(form, (uint16_t)bits), high = narrow_value(form, (uint16_t)(bits + 1));
+                const double x = low + (high - low) * k / 4;
+                assert_true(narrow_nearest(form, x) == narrow_value(form, narrow_bits(form, x)));
+                assert_true(narrow_nearest(form, -x) == -narrow_nearest(form, x));
+            }
+    }
+    assert_true(narrow_nearest(FORMS[0], 65519) == 65504 && narrow_nearest(FORMS[0], 65520) == 65536);
+    assert_true(narrow_nearest(FORMS[0], 70001) == 70016 && narrow_end(FORMS[0]) == 65536);
+    assert_true(narrow_nearest(FORMS[1], 0x1.ffp127) == 0x1p128 && narrow_end(FORMS[1]) == 0x1p128);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_number_comes_back), cmocka_unit_test(halves_go_to_even), cmocka_unit_test(the_ends_of_the_range),
-        cmocka_unit_test(bf16_is_half_an_f32),     cmocka_unit_test(rounded_once),
+        cmocka_unit_test(bf16_is_half_an_f32),     cmocka_unit_test(rounded_once),      cmocka_unit_test(nearest_without_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

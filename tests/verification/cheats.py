@@ -48,6 +48,7 @@ CASES = {
     "discounted_cumsum": [
         "discounted_cumsum n=1025 dtype=f32 input=uniform",
         "discounted_cumsum n=2097153 dtype=f32 input=uniform",
+        "discounted_cumsum n=4099 gamma=0.999 dtype=bf16 input=normal",
     ],
     "discounted_cumsum_grad": [
         "discounted_cumsum_grad batch=1000 n=1024 dtype=f64 input=normal",
@@ -77,7 +78,7 @@ KINDS = [
     ("an output found in memory", r"reused|torch_empty|parent_memory|finds_output|left_in"),
     ("inputs changed", r"zeroes|clobbers|proc_mem"),
     ("NaN as a wild card", r"nan$"),
-    ("lower precision", r"float(_sums)?$|tf32|rounding"),
+    ("lower precision", r"float(_sums)?$|tf32|rounding|narrow_"),
     ("clocks, samples, comparisons and replies forged", r"clock|events|statistics|forged|compare|exit_handler"),
     ("the machine's state", r"persisting|priority"),
     ("what other rows are judged by", r"writes_files|slows_library"),

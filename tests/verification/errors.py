@@ -40,6 +40,14 @@ CASES = [
         "moments rows=1009 cols=5 weights=row input=normal",
     )
     for dtype in ("f64", "f32")
+] + [
+    f"{case} dtype={dtype}"
+    for case in (
+        "double n=10007 input=normal",
+        "discounted_cumsum n=20011 input=uniform",
+        "discounted_cumsum n=20011 input=normal",
+    )
+    for dtype in ("f16", "bf16")
 ]
 CHEAP = [case for case in CASES if re.match(r"double|rolling agg=mean .*uniform|moments rows=1009", case)]
 

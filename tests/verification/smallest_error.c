@@ -3,9 +3,11 @@
  * and not 0 (1024 at most, evenly spread), the number of ulps from which on an error is rejected in both directions, by bisection
  * with norms_compare() itself. For docs/VERIFICATION.md. Exit code 2: no such case or bound.
  */
+#include "base/numbers.h"
 #include "plan/case.h"
 #include "plan/registry.h"
 #include "reference/terms.h"
+#include "verify/accumulate.h"
 #include "verify/families.h"
 #include "verify/norms.h"
 
@@ -22,30 +24,37 @@ typedef struct Element {
     double value, tolerance; /* the reference */
 } Element;
 
+/* A number as its bits, which order numbers of one sign. */
+typedef union Bits {
+    int64_t bits;
+    double f64;
+    float f32;
+    uint16_t narrow;
+} Bits;
+
+static Bits bits_of(DType dtype, double value) {
+    Bits number = {0};
+    number_set(dtype, &number, 0, value);
+    return number;
+}
+
 /* The reference rounded to the dtype, then moved by `ulps`. */
+static Bits moved_bits(const Element *element, int64_t ulps) {
+    Bits number = bits_of(element->dtype, element->value);
+    number.bits += ulps;
+    return number;
+}
+
 static double moved(const Element *element, int64_t ulps) {
-    if (element->dtype == DTYPE_F64) {
-        int64_t bits;
-        double value = element->value;
-        memcpy(&bits, &value, sizeof bits);
-        bits += ulps;
-        memcpy(&value, &bits, sizeof bits);
-        return value;
-    }
-    int32_t bits;
-    float value = (float)element->value;
-    memcpy(&bits, &value, sizeof bits);
-    bits += (int32_t)ulps;
-    memcpy(&value, &bits, sizeof bits);
-    return (double)value;
+    const Bits number = moved_bits(element, ulps);
+    return number_in(element->dtype, &number, 0);
 }
 
 static bool passes(const Element *element, int64_t ulps) {
-    double wide = moved(element, ulps);
-    float narrow = (float)wide;
+    Bits number = moved_bits(element, ulps);
     Array actual = array_1d("element", element->dtype, 1);
     ErrorReport report;
-    actual.data = element->dtype == DTYPE_F64 ? (void *)&wide : (void *)&narrow;
+    actual.data = &number;
     norms_compare(&actual, &element->value, &element->tolerance, &report);
     return report.pass;
 }
@@ -71,17 +80,7 @@ typedef struct Caught {
 } Caught;
 
 static Caught smallest_caught(const Element *element) {
-    int64_t distance; /* to 0, in ulps */
-    if (element->dtype == DTYPE_F64) {
-        const double size = fabs(element->value);
-        memcpy(&distance, &size, sizeof distance);
-    } else {
-        const float size = fabsf((float)element->value);
-        int32_t bits;
-        memcpy(&bits, &size, sizeof bits);
-        distance = bits;
-    }
-    const int64_t end = element->dtype == DTYPE_F64 ? INT64_C(0x7ff0000000000000) : INT64_C(0x7f800000);
+    const int64_t distance = bits_of(element->dtype, fabs(element->value)).bits, end = bits_of(element->dtype, INFINITY).bits;
     const int64_t up = least_rejected(element, 1, end - distance), down = least_rejected(element, -1, distance);
     const bool upwards = up > down;
     const double at = moved(element, upwards ? up : -down), from = moved(element, 0);
@@ -159,7 +158,7 @@ static Status print_case(const char *text, const char *bound_name) {
         if (!reference[i].value || !reference[i].tolerance || !terms[i]) return STATUS_MEMORY;
         bound_terms_open(reference[i].tolerance, array_count(&out[i]), terms[i]);
     }
-    TRY(op->reference(&problem, in, bound, reference));
+    TRY(accumulated_reference(op, &problem, in, out, bound, reference));
     for (int i = 0; i < op->out_count; i++) print_output(op, bound, &out[i], &reference[i], terms[i]);
     return STATUS_OK;
 }

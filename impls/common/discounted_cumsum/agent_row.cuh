@@ -35,7 +35,7 @@ static __device__ inline unsigned agent_block_place(const AgentRowPlan &plan) {
     return blockIdx.x % (plan.tiles + 1);
 }
 
-template <typename T> static __device__ T agent_block_factor(const DiscountView<T> &view, const AgentRowPlan &plan) {
+template <typename T> static __device__ SumOf<T> agent_block_factor(const DiscountView<T> &view, const AgentRowPlan &plan) {
     return affine_factor(view.factor(agent_block_row(plan), 0));
 }
 
@@ -60,16 +60,16 @@ template <typename T, bool RIGHT, unsigned ITEMS>
 static __device__ __noinline__ double agent_total_again(const DiscountView<T> &view, const AgentRowPlan &plan, unsigned tile) {
     const unsigned row = agent_block_row(plan);
     const BulkSpan span = tile_span<T, RIGHT>(row, view.n, tile, plan.tiles, plan.length);
-    const T factor = agent_block_factor(view, plan);
+    const SumOf<T> factor = agent_block_factor(view, plan);
     const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
     double own = 0; /* lane w gets the total of warp w */
     for (unsigned warp = 0; warp < warps; warp++) {
         const unsigned first = (warp * WARP + lane) * ITEMS;
-        T thread_sum = 0;
+        SumOf<T> thread_sum = 0;
 #pragma unroll 1
         for (unsigned k = 0; k < ITEMS; k++) {
             const long long i = span.low + (RIGHT ? plan.length - 1 - first - k : first + k);
-            const T x = i >= span.begin && i < span.end ? view.x[i] : 0;
+            const SumOf<T> x = i >= span.begin && i < span.end ? wide(view.x[i]) : 0;
             thread_sum = k == 0 ? x : factor * thread_sum + x;
         }
         const double sum = tile_lanes_sum((double)thread_sum, (double)factor, ITEMS);

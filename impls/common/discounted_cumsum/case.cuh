@@ -3,7 +3,7 @@
 #define RUNGS_DISCOUNT_CASE_CUH
 
 #include "common/grid.cuh"
-#include "variant.h"
+#include "common/narrow.cuh"
 
 #include <stdint.h>
 
@@ -12,15 +12,16 @@ enum DiscountGamma { DISCOUNT_GAMMA_ALL, DISCOUNT_GAMMA_ROW, DISCOUNT_GAMMA_ELEM
 
 /* The case as kernels see it: y[row][i] = x[row][i] + g y[row][i +- 1]. */
 template <typename T> struct DiscountView {
-    const T *x, *gamma;
+    const T *x, *gamma;         /* one for all: a SumOf<T> */
     const unsigned char *reset; /* null: none */
     T *y;
     size_t batch, n;
     DiscountGamma gamma_per;
 
     /* The factor of the sum carried into element `flat` of all rows. */
-    __host__ __device__ T factor(size_t row, size_t flat) const {
-        return gamma[gamma_per == DISCOUNT_GAMMA_ALL ? 0 : gamma_per == DISCOUNT_GAMMA_ROW ? row : flat];
+    __host__ __device__ SumOf<T> factor(size_t row, size_t flat) const {
+        if (gamma_per == DISCOUNT_GAMMA_ALL) return *(const SumOf<T> *)gamma;
+        return wide(gamma[gamma_per == DISCOUNT_GAMMA_ROW ? row : flat]);
     }
 };
 
@@ -74,6 +75,14 @@ template <typename Call> static Status discount_run(const VariantArgs *args, Cal
     const bool right = discount_is_right(args);
     if (discount_is_f64(args)) return right ? call.template operator()<double, true>() : call.template operator()<double, false>();
     return right ? call.template operator()<float, true>() : call.template operator()<float, false>();
+}
+
+/* The same of a variant that takes f16 and bf16, too. */
+template <typename Call> static Status discount_run_stored(const VariantArgs *args, Call call) {
+    if (discount_is_empty(args)) return STATUS_OK;
+    return with_storage(args, [args, &call]<typename T>() {
+        return discount_is_right(args) ? call.template operator()<T, true>() : call.template operator()<T, false>();
+    });
 }
 
 static inline bool discount_fits_grid(const VariantArgs *args, size_t blocks, char reason[REASON_MAX]) {

@@ -87,4 +87,9 @@ static inline DcsWalk dcs_walk(const DcsJob *job, size_t row, size_t from) {
     return walk;
 }
 
+/* The element at position p from where a walk begins. */
+static inline size_t dcs_element(DcsWalk walk, size_t p) {
+    return walk.first + (size_t)((ptrdiff_t)p * walk.step);
+}
+
 #endif

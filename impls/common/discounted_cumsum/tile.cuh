@@ -1,12 +1,12 @@
 /* tile.cuh - a tile of one row in the shared memory of a block, and its sums, where all elements of the row have one factor.
  *
- * A thread has `items` consecutive elements; items is odd, so that the lanes of a warp, which read that far apart, use different
- * banks. Positions within a tile count in the order of the sums; RIGHT: they grow as addresses fall. Sums of a thread are in T, all
- * else in double. Powers of the factor never become 0 nor infinite, as an infinity times such a power stays what it is
- * (affine.cuh).
+ * A thread has `items` consecutive elements; items is odd (of elements of two bytes: twice an odd number), so that the lanes of a
+ * warp, which read that far apart, use different banks. Positions within a tile count in the order of the sums; RIGHT: they grow as
+ * addresses fall. Sums of a thread are in SumOf<T>, all else in double. Powers of the factor never become 0 nor infinite, as an
+ * infinity times such a power stays what it is (affine.cuh).
  *
  *     tile_powers(factor, items, &powers);     shared memory, by the first two warps; a barrier before anyone reads it
- *     T sum = tile_thread_sum<T, RIGHT, UNROLL>(first, items, factor);         UNROLL: items if it is a constant, else about 8
+ *     SumOf<T> sum = tile_thread_sum<T, RIGHT, UNROLL>(first, items, factor);  UNROLL: items if it is a constant, else about 8
  *     TileBefore before = tile_scan(sum, powers, totals);             what precedes the thread's elements within the tile
  *     tile_thread_write<T, RIGHT, UNROLL>(first, items, factor, (T)before.with(carry));      sums in place of the elements */
 #ifndef RUNGS_DISCOUNT_TILE_CUH
@@ -53,18 +53,47 @@ template <bool RIGHT> __device__ unsigned tile_warp_begin(unsigned items) {
     return (RIGHT ? warps - 1 - warp : warp) * WARP * items;
 }
 
-template <typename T, bool RIGHT, unsigned UNROLL> __device__ T tile_thread_sum(const T *first, unsigned items, T factor) {
-    T sum = first[0];
-#pragma unroll UNROLL
-    for (unsigned k = 1; k < items; k++) sum = factor * sum + first[RIGHT ? -(int)k : (int)k];
+/* Both for elements of two bytes, a word of two at a time. WRITE: sums in place of the elements. */
+template <typename T, bool RIGHT, unsigned UNROLL, bool WRITE>
+__device__ SumOf<T> tile_pairs(T *first, unsigned items, SumOf<T> factor, SumOf<T> sum) {
+    constexpr unsigned TURNS = UNROLL > 1 ? UNROLL / 2 : 1;
+    Pack<T, 2> *const words = (Pack<T, 2> *)(RIGHT ? first - 1 : first);
+#pragma unroll TURNS
+    for (unsigned k = 0; k < items / 2; k++) {
+        Pack<T, 2> pair = words[RIGHT ? -(int)k : (int)k];
+#pragma unroll
+        for (unsigned i = 0; i < 2; i++) {
+            T &element = pair.at[RIGHT ? 1 - i : i];
+            sum = factor * sum + wide(element);
+            if (WRITE) element = (T)sum;
+        }
+        if (WRITE) words[RIGHT ? -(int)k : (int)k] = pair;
+    }
     return sum;
 }
-template <typename T, bool RIGHT, unsigned UNROLL> __device__ void tile_thread_write(T *first, unsigned items, T factor, T sum) {
+
+template <typename T, bool RIGHT, unsigned UNROLL>
+__device__ SumOf<T> tile_thread_sum(const T *first, unsigned items, SumOf<T> factor) {
+    if constexpr (sizeof(T) == 2) {
+        return tile_pairs<T, RIGHT, UNROLL, false>((T *)first, items, factor, 0);
+    } else {
+        T sum = first[0];
 #pragma unroll UNROLL
-    for (unsigned k = 0; k < items; k++) {
-        T *const element = first + (RIGHT ? -(int)k : (int)k);
-        sum = factor * sum + *element;
-        *element = sum;
+        for (unsigned k = 1; k < items; k++) sum = factor * sum + first[RIGHT ? -(int)k : (int)k];
+        return sum;
+    }
+}
+template <typename T, bool RIGHT, unsigned UNROLL>
+__device__ void tile_thread_write(T *first, unsigned items, SumOf<T> factor, SumOf<T> sum) {
+    if constexpr (sizeof(T) == 2) {
+        (void)tile_pairs<T, RIGHT, UNROLL, true>(first, items, factor, sum);
+    } else {
+#pragma unroll UNROLL
+        for (unsigned k = 0; k < items; k++) {
+            T *const element = first + (RIGHT ? -(int)k : (int)k);
+            sum = factor * sum + *element;
+            *element = sum;
+        }
     }
 }
 
@@ -126,10 +155,10 @@ template <typename T, bool RIGHT> __device__ BulkSpan tile_span(size_t row, size
     return span;
 }
 
-/* Tiles that a row of n takes wherever it begins. */
-template <typename T> static inline size_t tile_count(size_t batch, size_t n, size_t length) {
-    constexpr size_t EACH = 16 / sizeof(T);
-    return divide_up(batch > 1 && n % EACH != 0 ? n + EACH - 1 : n, length);
+/* Tiles that a row of n takes wherever it begins. size: of an element. */
+static inline size_t tile_count(size_t batch, size_t n, size_t length, size_t size) {
+    const size_t each = 16 / size;
+    return divide_up(batch > 1 && n % each != 0 ? n + each - 1 : n, length);
 }
 
 #endif

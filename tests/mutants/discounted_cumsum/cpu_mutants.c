@@ -1,5 +1,7 @@
-/* Mutants: the published log-stage algorithm on one thread, for x[1, n] in f32 to the right, with one mistake each. */
+/* Mutants: the published log-stage algorithm on one thread, for x[1, n] in f32 to the right, or the recurrence in f16 and bf16,
+ * with one mistake each. */
 #include "../common/mutants.h"
+#include "../common/narrow.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,6 +10,7 @@ typedef struct Mistake {
     int stages_lost;
     bool float_stages; /* counted as the published code does, in float, which is right up to 2^21 */
     int power;         /* every power is too high by this */
+    Narrow narrow;
 } Mistake;
 
 static int stages_needed(size_t n, const Mistake *wrong) {
@@ -31,17 +34,39 @@ static void log_stages(const VariantArgs *args, const Mistake *wrong) {
     }
 }
 
+static void narrow_row(const VariantArgs *args, const Narrow *wrong) {
+    const DType dtype = args->problem->dtype;
+    const float gamma = narrow_factor(wrong, dtype, *(const float *)args->in[1].data);
+    float sum = 0;
+    for (size_t i = array_count(&args->in[0]); i-- > 0;) {
+        sum = narrow_sum(wrong, dtype, narrow_input(wrong, &args->in[0], i) + narrow_sum(wrong, dtype, gamma * sum));
+        narrow_output(wrong, &args->out[0], i, sum);
+    }
+}
+
 #define MUTANTS(M)                                                                                                                 \
     M(nothing, 0)                                                                                                                  \
     M(float_stages, .float_stages = true)                                                                                          \
     M(lost_stage, .stages_lost = 1)                                                                                                \
-    M(power_off_by_one, .power = 1)
+    M(power_off_by_one, .power = 1)                                                                                                \
+    M(narrow_sums, .narrow.sums = true)                                                                                            \
+    M(narrow_inputs, .narrow.inputs = true)                                                                                        \
+    M(narrow_outputs, .narrow.truncates = true)                                                                                    \
+    M(narrow_factor, .narrow.factors = true)
 MUTANT_TABLE(Mistake)
 
 static Status run(const VariantArgs *args) {
-    log_stages(args, mutant_of(args));
+    if (is_narrow(args))
+        narrow_row(args, &mutant_of(args)->narrow);
+    else
+        log_stages(args, mutant_of(args));
     return STATUS_OK;
 }
 
-RUNGS_VARIANT(discounted_cumsum, cpu_mutants) = {
-    .backend = BACKEND_CPU, .summary = "log stages with one mistake", .origin = "tests", .tunables = TUNABLES, .run = run};
+static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+RUNGS_VARIANT(discounted_cumsum, cpu_mutants) = {.backend = BACKEND_CPU,
+                                                 .summary = "log stages with one mistake",
+                                                 .origin = "tests",
+                                                 .tunables = TUNABLES,
+                                                 .dtypes = DTYPES,
+                                                 .run = run};

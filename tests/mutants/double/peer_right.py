@@ -2,7 +2,7 @@
 
 from numpy_double import prepare, supports  # noqa: F401
 
-VARIANT = {"summary": "mutant: is right", "origin": "tests", "framework": "numpy"}
+VARIANT = {"summary": "mutant: is right", "origin": "tests", "framework": "numpy", "dtypes": ["f16", "bf16"]}
 
 
 def run(state, inputs):
