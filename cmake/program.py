@@ -57,7 +57,13 @@ TOKEN = re.compile(
 MARKER = re.compile(r'^# (\d+) "([^"\n]*)"([ \d]*)$', re.MULTILINE)
 OPENING, CLOSING = {"(": ")", "[": "]", "{": "}"}, {")": "(", "]": "[", "}": "{"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
-CCCL = re.compile(r"cuda/|nv/|thrust/|cub/util_")  # the rest of CUB has stand-ins in emulator/include, or is refused
+CCCL = re.compile(
+    r"cuda/|nv/|thrust/|cub/util_|cuda_fp[468]\.h"
+)  # the rest of CUB has stand-ins in emulator/include, or is refused
+ENUMERATORS = re.compile(  # of emulator/engine.h
+    r"WARP_(SYNC|ALL|ANY|BALLOT|SHUFFLE\w*|MATCH_\w+|REDUCE_\w+)|BARRIER_(PLAIN|COUNT|AND|OR)"
+    r"|ACCESS_(LOAD|STORE|UPDATE|EXCHANGE)|SCOPE_(BLOCK|DEVICE|SYSTEM)"
+)
 STATIC_SHARED = 'static __attribute__((used, section(".rungs_shared.program")))'
 
 
@@ -212,6 +218,12 @@ class CudaText:
         bracket = left.index("[")
         return " ".join(left[: bracket - 1]), left[bracket - 1], " ".join(left[bracket + 2 :])
 
+    def renamed(self):
+        """What the program calls like an enumerator of the emulator's is another one's."""
+        for i, word in enumerate(self.words):
+            if ENUMERATORS.fullmatch(word):
+                self.edit(i, i + 1, f"program_{word}")
+
     def refusals(self):
         for i, word in enumerate(self.words):
             if TEXTURES.fullmatch(word) and (word.startswith("cuda") or self.words[i + 1] in ("<", "(")):
@@ -227,6 +239,7 @@ class CudaText:
         self.launches()
         self.by_address()
         self.shared()
+        self.renamed()
         parts, at = [], 0
         for start, end, text in sorted(self.edits):
             parts += [self.text[at:start], text]
@@ -359,7 +372,8 @@ class Compiler:
         objects = [self.object_of(text, kind, to / f"{kind}{i}.o") for i, text in enumerate(rewritten)]
         made = to / f"{kind}.so"
         modules.run(
-            [*self.project.settings[kind]["link"], "-shared", "-o", made, *objects, "-lm", "-lgomp"], modules.COMPILE_SECONDS
+            [*self.project.settings[kind]["link"], "-shared", "-o", made, *objects, "-lm", "-lgomp"],
+            modules.COMPILE_SECONDS,
         )
         missing = undefined(made) - offered(self.project.settings[kind]["program"])
         if "rungs_program_main" not in offered(made):

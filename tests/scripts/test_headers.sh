@@ -35,6 +35,7 @@ declare -A parts=(
     [emulator/cuda_math.h]=emulator/cuda.h
     [emulator/cuda_sync.h]=emulator/cuda.h
     [emulator/cuda_program.h]=cmake/program.py
+    [emulator/cuda_program_cccl.h]=cmake/program.py
     [emulator/cuda_program_math.h]=emulator/cuda_program.h
     [impls/rolling/_best_long.h]=impls/rolling/_best_f64.c
     [impls/rolling/_best_short.h]=impls/rolling/_best_f64.c

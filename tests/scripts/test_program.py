@@ -49,6 +49,11 @@ def test_cuda_std_atomics_and_thrust_by_their_own_headers():
     assert (done.returncode, done.stdout) == (0, "sum 320, first 2, last 8, counted 64\n"), done.stderr
 
 
+def test_names_of_the_emulators_and_eight_bits():
+    done = attempt("names.cu", "--emulator", "address")
+    assert (done.returncode, done.stdout) == (0, "10\n"), done.stderr
+
+
 def test_an_access_out_of_bounds_is_found():
     done = attempt("out_of_bounds.cu")
     assert done.returncode == 1
