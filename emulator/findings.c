@@ -172,30 +172,29 @@ static void report_same_values(void) {
 }
 
 /* A write that meets another's: whether it stores what was there shows when the thread has gone on. */
+bool findings_open;
 static struct {
-    bool open;
     Access mine, other;
     const void *address;
     size_t bytes;
     unsigned char before[16];
 } doubtful;
 
-void findings_settle(void) {
-    if (!doubtful.open) return;
-    doubtful.open = false;
+void findings_decide(void) {
+    findings_open = false;
     const bool same = memcmp(doubtful.before, doubtful.address, doubtful.bytes) == 0;
     (same ? note_same_value : report_race)(&doubtful.mine, &doubtful.other, doubtful.address, doubtful.bytes);
 }
 
 void finding_race(const Access *mine, const Access *other, const void *address, size_t bytes) {
-    if (doubtful.open || holds(&races, (Pair){mine->place, other->place})) return;
+    if (findings_open || holds(&races, (Pair){mine->place, other->place})) return;
     const bool two_writes =
         mine->flags & other->flags & ACCESS_WRITES && !((mine->flags | other->flags) & (ACCESS_ATOMIC | ACCESS_ASYNC));
     if (!two_writes || bytes > sizeof doubtful.before) {
         report_race(mine, other, address, bytes);
         return;
     }
-    doubtful.open = true;
+    findings_open = true;
     doubtful.mine = *mine;
     doubtful.other = *other;
     doubtful.address = address;

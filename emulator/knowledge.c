@@ -79,9 +79,14 @@ static unsigned position(const Knowledge *self, uint32_t block) {
     return low;
 }
 
-bool knowledge_has(const Knowledge *self, uint32_t block, unsigned thread, uint32_t clock) {
+const uint32_t *knowledge_clocks(const Knowledge *self, uint32_t block) {
     const unsigned at = position(self, block);
-    return self && at < self->count && self->entries[at].block == block && self->entries[at].clocks->clock[thread] >= clock;
+    return self && at < self->count && self->entries[at].block == block ? self->entries[at].clocks->clock : NULL;
+}
+
+bool knowledge_has(const Knowledge *self, uint32_t block, unsigned thread, uint32_t clock) {
+    const uint32_t *clocks = knowledge_clocks(self, block);
+    return clocks && clocks[thread] >= clock;
 }
 
 static void append(Knowledge *self, uint32_t block, Clocks *clocks) {
@@ -109,6 +114,19 @@ static void append_union(Knowledge *self, uint32_t block, Clocks *a, Clocks *b) 
     }
 }
 
+/* Joining it adds nothing: what is polled in vain. */
+static bool contains(const Knowledge *self, const Knowledge *other) {
+    unsigned i = 0;
+    if (self->count < other->count) return false;
+    for (unsigned j = 0; j < other->count; j++) {
+        while (i < self->count && self->entries[i].block < other->entries[j].block) i++;
+        if (i == self->count || self->entries[i].block != other->entries[j].block) return false;
+        const Clocks *a = self->entries[i].clocks, *b = other->entries[j].clocks;
+        if (a != b && !covers(a, b)) return false;
+    }
+    return true;
+}
+
 void knowledge_join(Knowledge **self, Knowledge *other) {
     Knowledge *own = *self;
     if (!other || other == own) return;
@@ -116,6 +134,7 @@ void knowledge_join(Knowledge **self, Knowledge *other) {
         *self = knowledge_share(other);
         return;
     }
+    if (contains(own, other)) return;
     Knowledge *both = make(own->count + other->count);
     unsigned i = 0, j = 0;
     while (i < own->count || j < other->count) {

@@ -98,6 +98,7 @@ Status arena_release(void *pointer) {
     in_use -= allocation->bytes;
     (void)mprotect(allocation->pages, allocation->page_bytes, PROT_NONE);
     (void)madvise(allocation->pages, allocation->page_bytes, MADV_DONTNEED);
+    race_host_released(allocation->pages, allocation->page_bytes);
     return STATUS_OK;
 }
 
@@ -141,14 +142,18 @@ size_t arena_handed_out(void) {
     return handed_out;
 }
 
+bool arena_range(const void *address, const unsigned char **begin, size_t *size) {
+    const Allocation *a = arena_contains(address) ? find(address) : NULL;
+    if (!a || !a->live) return false;
+    *begin = a->data + a->guard_below;
+    *size = a->bytes - a->guard_below - a->guard_above;
+    return true;
+}
+
 bool arena_valid(const void *address, size_t bytes) {
-    static const Allocation *last; /* accesses come in runs */
-    if (!arena_contains(address)) return false;
-    if (!last || (uintptr_t)address - (uintptr_t)last->pages >= last->page_bytes || !last->live) last = find(address);
-    if (!last || !last->live) return false;
-    const uintptr_t offset = (uintptr_t)address - (uintptr_t)last->data;
-    return offset >= last->guard_below && offset < last->bytes && bytes <= last->bytes - offset &&
-           offset + bytes <= last->bytes - last->guard_above;
+    const unsigned char *begin;
+    size_t size;
+    return arena_range(address, &begin, &size) && bytes_within(address, bytes, begin, size);
 }
 
 void arena_forbid(void *from, size_t bytes) {

@@ -22,7 +22,9 @@ bool arena_contains(const void *address);
 unsigned char *arena_begin(void);
 size_t arena_reserved(void);
 size_t arena_handed_out(void);
-/* Are all these bytes inside one live allocation, and none of them a guard? */
+/* What one may touch of the live allocation that holds the address, which is all but its guards; false if there is none. */
+bool arena_range(const void *address, const unsigned char **begin, size_t *size);
+/* Are all these bytes inside such a range? */
 bool arena_valid(const void *address, size_t bytes);
 /* Bytes that kernels may neither read nor write: the guards around an array. */
 void arena_forbid(void *from, size_t bytes);
@@ -79,6 +81,11 @@ const void *sanitizer_first_forbidden(const void *from, size_t bytes);
 void *stream_given(void);
 /* Work must go to the stream that the variant was given: STATUS_CHECK otherwise. `what` names the call. */
 Status stream_check(const void *stream, const char *what);
+
+static inline bool bytes_within(const void *address, size_t bytes, const void *begin, size_t size) {
+    const size_t offset = (size_t)((uintptr_t)address - (uintptr_t)begin);
+    return offset < size && bytes <= size - offset;
+}
 
 /* Copying and filling that no sanitizer sees: the engine moves memory that kernels may not touch (red zones, guards). */
 static inline void bytes_copy(void *to, const void *from, size_t bytes) {

@@ -16,14 +16,24 @@ bool race_enabled(void) {
 typedef struct RaceThread {
     uint32_t clock;
     Knowledge *known;       /* what happened before whatever this thread does now */
+    const uint32_t *own;    /* in it, its own block's clocks */
     Knowledge *released[2]; /* by scope: what its last fence published: its later atomic writes carry it */
     Knowledge *pending[2];  /* by scope: what its atomic reads brought; its next fence makes it known */
 } RaceThread;
 
 static RaceThread race_threads[RESIDENT_MAX][BLOCK_THREADS_MAX];
 
+/* Clocks go on from launch to launch: an access before `since` is of an earlier one, and no longer matters, as the end of a kernel
+ * orders everything. */
+static uint32_t since = 1, latest = 1;
+
 static RaceThread *state_of(const Fiber *fiber) {
     return &race_threads[fiber->block->slot][fiber->thread];
+}
+
+/* `known` has changed. */
+static void find_own(RaceThread *thread, const Block *block) {
+    thread->own = knowledge_clocks(thread->known, (uint32_t)block->linear);
 }
 
 static void thread_clear(RaceThread *thread) {
@@ -34,8 +44,15 @@ static void thread_clear(RaceThread *thread) {
     }
 }
 
+/* The array that was accessed last. */
+static struct {
+    const unsigned char *begin;
+    size_t bytes;
+} recent;
+
 void race_launch_start(void) {
     if (!race_enabled()) return;
+    recent.bytes = 0;
     knowledge_set_threads(engine.block_threads);
     shadow_launch_start();
 }
@@ -44,7 +61,10 @@ void race_launch_finish(void) {
     if (!race_enabled()) return;
     findings_launch_finish();
     syncvar_forget_all();
-    shadow_launch_finish();
+    since = latest + 1;
+    if (since < UINT32_MAX / 2) return;
+    shadow_forget_all();
+    since = latest = 1;
 }
 
 void race_keep(void) {
@@ -57,14 +77,18 @@ void race_bring_back(void) {
 
 void race_block_start(Block *block) {
     if (!race_enabled()) return;
-    for (unsigned i = 0; i < block->threads; i++) race_threads[block->slot][i] = (RaceThread){.clock = 1};
+    for (unsigned i = 0; i < block->threads; i++) race_threads[block->slot][i] = (RaceThread){.clock = since};
     shadow_block_start(block);
 }
 
 void race_block_finish(Block *block) {
     if (!race_enabled()) return;
     findings_block_finish(block);
-    for (unsigned i = 0; i < block->threads; i++) thread_clear(&race_threads[block->slot][i]);
+    for (unsigned i = 0; i < block->threads; i++) {
+        RaceThread *thread = &race_threads[block->slot][i];
+        if (thread->clock > latest) latest = thread->clock;
+        thread_clear(thread);
+    }
 }
 
 /* Of `count` threads from `first` on, those of a mask (NULL: all) know what they knew and did. */
@@ -83,10 +107,12 @@ static void meet(Block *block, unsigned first, unsigned count, const unsigned *l
         clocks[i] = threads[i].clock++;
     }
     knowledge_learn(&all, (uint32_t)block->linear, first, count, clocks);
+    const uint32_t *own = knowledge_clocks(all, (uint32_t)block->linear);
     for (unsigned i = 0; i < count; i++) {
         if (lanes && !(*lanes >> i & 1)) continue;
         knowledge_drop(&threads[i].known);
         threads[i].known = knowledge_share(all);
+        threads[i].own = own;
     }
     knowledge_drop(&all);
 }
@@ -118,6 +144,7 @@ void race_fence(EmulatorScope scope) {
         knowledge_join(&thread->known, thread->pending[s]);
         knowledge_drop(&thread->pending[s]);
     }
+    find_own(thread, self->block);
     Knowledge *now = published(self, thread);
     for (int s = SCOPE_BLOCK; s <= (int)scope; s++) {
         knowledge_drop(&thread->released[s]);
@@ -126,9 +153,18 @@ void race_fence(EmulatorScope scope) {
     knowledge_drop(&now);
 }
 
-static bool happened_before(const Fiber *self, const RaceThread *thread, const Access *access) {
-    if (access->block == self->block->linear && access->thread == self->thread) return !(access->flags & ACCESS_ASYNC);
+static inline bool happened_before(const Fiber *self, const RaceThread *thread, const Access *access) {
+    if (access->flags & ACCESS_ASYNC) return false;
+    if (access->block == self->block->linear) {
+        if (access->thread == self->thread) return true;
+        return thread->own && thread->own[access->thread] >= access->clock;
+    }
     return knowledge_has(thread->known, access->block, access->thread, access->clock);
+}
+
+/* Is there an access, of this launch and, in shared memory, of this block? A word's live ones come first. */
+static bool is_live(const Access *access, const Access *mine, bool of_block) {
+    return access->clock >= since && (!of_block || access->block == mine->block);
 }
 
 /* Atomics race if one is for its block alone and the other comes from elsewhere. */
@@ -165,12 +201,12 @@ static Access *to_forget(ShadowWord *word, const Fiber *self, const RaceThread *
 }
 
 /* Most accesses are plain reads: they meet writes only, and replace the thread's own reads only. */
-static void check_read(ShadowWord *word, const Access *mine, const void *address, size_t bytes) {
+static void check_read(ShadowWord *word, const Access *mine, bool of_block, const void *address, size_t bytes) {
     const Fiber *self = engine.current;
     const RaceThread *thread = state_of(self);
     Access *place = NULL;
     int i;
-    for (i = 0; i < WORD_ACCESSES && word->accesses[i].bytes; i++) {
+    for (i = 0; i < WORD_ACCESSES && is_live(&word->accesses[i], mine, of_block); i++) {
         Access *other = &word->accesses[i];
         if (other->flags & ACCESS_WRITES) {
             if (other->bytes & mine->bytes && !happened_before(self, thread, other)) finding_race(mine, other, address, bytes);
@@ -183,11 +219,11 @@ static void check_read(ShadowWord *word, const Access *mine, const void *address
     *place = *mine;
 }
 
-static void check_write(ShadowWord *word, const Access *mine, const void *address, size_t bytes) {
+static void check_write(ShadowWord *word, const Access *mine, bool of_block, const void *address, size_t bytes) {
     const Fiber *self = engine.current;
     const RaceThread *thread = state_of(self);
     int kept = 0, i; /* places are filled in order */
-    for (i = 0; i < WORD_ACCESSES && word->accesses[i].bytes; i++) {
+    for (i = 0; i < WORD_ACCESSES && is_live(&word->accesses[i], mine, of_block); i++) {
         const Access *other = &word->accesses[i];
         const bool ordered = happened_before(self, thread, other);
         if (!ordered && conflicting(mine, other)) finding_race(mine, other, address, bytes);
@@ -196,20 +232,17 @@ static void check_write(ShadowWord *word, const Access *mine, const void *addres
         kept++;
     }
     *(kept < WORD_ACCESSES ? &word->accesses[kept++] : to_forget(word, self, thread)) = *mine;
-    while (kept < i) word->accesses[kept++].bytes = 0;
+    while (kept < i) word->accesses[kept++].clock = 0;
 }
 
-static void check_bounds(const void *address, size_t bytes, const void *pc, EmulatorSite site, bool write) {
+static void check_bounds(const Shadow *shadow, const void *address, size_t bytes, const void *pc, EmulatorSite site, bool write) {
     char what[ADDRESS_TEXT_MAX];
     bool good = true;
-    if (arena_contains(address)) {
-        good = arena_valid(address, bytes);
-    } else {
-        const Block *owner = shared_dynamic_owner(address);
-        if (owner)
-            good = owner == engine.current->block && (const unsigned char *)address >= owner->shared &&
-                   (const unsigned char *)address + bytes <= owner->shared + engine.launch->shared_bytes;
-    }
+    if (shadow == &shadows.device)
+        good = bytes_within(address, bytes, recent.begin, recent.bytes) ||
+               (arena_range(address, &recent.begin, &recent.bytes) && bytes_within(address, bytes, recent.begin, recent.bytes));
+    else if (shadow == &shadows.dynamic_shared)
+        good = bytes_within(address, bytes, engine.current->block->shared, engine.launch->shared_bytes);
     if (!good)
         fault_at("out of bounds", site, pc, "%s of %zu bytes at %s", write ? "write" : "read", bytes,
                  address_describe(address, what));
@@ -246,32 +279,39 @@ static void check_host_memory(const void *address, const void *pc) {
 
 /* needs: is what the memory held before part of the result? */
 static void access_memory(const void *address, size_t bytes, unsigned flags, bool needs, const void *pc, EmulatorSite site) {
-    ShadowWord *word;
-    unsigned char *written;
     findings_settle();
     if (bytes == 0) return;
-    if (!shadow_find(address, &word, &written)) {
+    const Shadow *shadow = shadow_of(address);
+    if (!shadow) {
         if (pc) check_host_memory(address, pc);
         return;
     }
-    check_bounds(address, bytes, pc, site, flags & ACCESS_WRITES);
+    check_bounds(shadow, address, bytes, pc, site, flags & ACCESS_WRITES);
+    const size_t first = shadow_index(shadow, address);
+    ShadowWord *word = &shadow->words[first];
+    unsigned char *written = &shadow->written[first];
     if (flags & ACCESS_WRITES && emulator_settings.schedules > 1) shadow_before_write(address, bytes);
     const Fiber *self = engine.current;
     Access mine = {.block = (uint32_t)self->block->linear,
                    .thread = (uint16_t)self->thread,
                    .flags = (uint8_t)flags,
-                   .clock = flags & ACCESS_ASYNC ? UINT32_MAX : state_of(self)->clock,
+                   .clock = state_of(self)->clock,
                    .place = site.file ? place_of_site(site) : place_of_code(pc)};
+    const bool of_block = shadow != &shadows.device && shadow != &shadows.variables;
     const unsigned char *at = address, *end = at + bytes;
     while (true) {
         const size_t offset = (uintptr_t)at % WORD_BYTES;
         const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
         mine.bytes = (uint8_t)(((1u << length) - 1) << offset);
         if (needs && (mine.bytes & ~*written)) finding_unwritten(&mine, address, bytes);
-        (flags & ~(unsigned)ACCESS_ASYNC ? check_write : check_read)(word, &mine, address, bytes);
+        if (flags & ~(unsigned)ACCESS_ASYNC)
+            check_write(word, &mine, of_block, address, bytes);
+        else
+            check_read(word, &mine, of_block, address, bytes);
         if (flags & ACCESS_WRITES && !(flags & ACCESS_ASYNC)) *written |= mine.bytes;
         at += length;
-        if (at >= end || !shadow_find(at, &word, &written)) return;
+        if (at >= end || !shadow_covers(shadow, at)) return;
+        word++, written++;
     }
 }
 
@@ -290,6 +330,7 @@ static void take(const SyncVar *var, RaceThread *thread, const Block *block, boo
     Knowledge **own = acquires ? &thread->known : &thread->pending[SCOPE_BLOCK];
     knowledge_join(device, var->carried);
     if (var->own[block->slot].block == block->linear) knowledge_join(own, var->own[block->slot].carried);
+    if (acquires) find_own(thread, block);
 }
 
 static void give(SyncVar *var, RaceThread *thread, const Fiber *self, RaceOrder order) {
@@ -311,9 +352,7 @@ static void give(SyncVar *var, RaceThread *thread, const Fiber *self, RaceOrder 
 void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess access, RaceOrder order, const void *pc,
                                EmulatorSite site) {
     if (!race_enabled() || !engine.current) return;
-    ShadowWord *word;
-    unsigned char *written;
-    if (!shadow_find(address, &word, &written)) return;
+    if (!shadow_of(address)) return;
     const unsigned flags = ACCESS_ATOMIC | (access == ACCESS_LOAD ? 0u : (unsigned)ACCESS_WRITES) |
                            (access >= ACCESS_UPDATE ? (unsigned)ACCESS_OBSERVES : 0u) |
                            (order.scope == SCOPE_BLOCK ? (unsigned)ACCESS_OF_BLOCK : 0u);
@@ -349,12 +388,15 @@ void race_copy_start(const AsyncCopy *copy, EmulatorSite site) {
 static void arrived(const unsigned char *at, size_t bytes, unsigned flags) {
     const Fiber *self = engine.current;
     const unsigned char *const end = at + bytes;
-    ShadowWord *word;
-    unsigned char *written;
-    for (at -= (uintptr_t)at % WORD_BYTES; at < end && shadow_find(at, &word, &written); at += WORD_BYTES) {
+    const Shadow *shadow = shadow_of(at);
+    if (!shadow) return;
+    for (at -= (uintptr_t)at % WORD_BYTES; at < end && shadow_covers(shadow, at); at += WORD_BYTES) {
+        ShadowWord *word = &shadow->words[shadow_index(shadow, at)];
+        unsigned char *written = &shadow->written[shadow_index(shadow, at)];
         for (int i = 0; i < WORD_ACCESSES; i++) {
             Access *access = &word->accesses[i];
-            if (!access->bytes || access->flags != flags || access->block != self->block->linear || access->thread != self->thread)
+            if (access->clock < since || access->flags != flags || access->block != self->block->linear ||
+                access->thread != self->thread)
                 continue;
             access->flags &= ACCESS_WRITES;
             access->clock = state_of(self)->clock;
@@ -376,6 +418,10 @@ void race_before_switch(void) {
 
 void race_host_wrote(const void *address, size_t bytes) {
     if (race_enabled()) shadow_set_written(address, bytes, true);
+}
+
+void race_host_released(const void *address, size_t bytes) {
+    if (race_enabled()) shadow_release(address, bytes);
 }
 
 void race_host_allocated(const void *address, size_t bytes) {

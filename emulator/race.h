@@ -37,6 +37,8 @@ void race_plain_access(const void *address, size_t bytes, bool write, const void
 /* The host or a runtime call wrote these bytes of device memory: they count as initialised. Or: their contents are undefined. */
 void race_host_wrote(const void *address, size_t bytes);
 void race_host_allocated(const void *address, size_t bytes);
+/* Nobody will touch these whole pages again. */
+void race_host_released(const void *address, size_t bytes);
 
 /* The running thread is about to be left. */
 void race_before_switch(void);
@@ -60,6 +62,8 @@ Knowledge *knowledge_share(Knowledge *self);
 void knowledge_drop(Knowledge **self);
 /* Of thread `thread` of block `block`: are its accesses up to `clock` known? */
 bool knowledge_has(const Knowledge *self, uint32_t block, unsigned thread, uint32_t clock);
+/* Of all threads of a block, up to which clock; NULL: none. */
+const uint32_t *knowledge_clocks(const Knowledge *self, uint32_t block);
 /* self = self and other. */
 void knowledge_join(Knowledge **self, Knowledge *other);
 /* self = self and the clocks of these threads of one block; clocks[i] is that of thread first + i, 0 for those left out. */
@@ -82,9 +86,9 @@ enum {
 typedef struct Access {
     uint32_t block; /* linear */
     uint16_t thread;
-    uint8_t bytes; /* mask within the word; 0: an unused place */
+    uint8_t bytes; /* mask within the word */
     uint8_t flags;
-    uint32_t clock;
+    uint32_t clock; /* 0: an unused place */
     uint32_t place; /* in the source: place_of_code() */
 } Access;
 
@@ -92,28 +96,67 @@ typedef struct ShadowWord {
     Access accesses[WORD_ACCESSES];
 } ShadowWord;
 
-/* The shadow of the word that holds `address`, and its written bytes; false if the address has no shadow. */
-bool shadow_find(const void *address, ShadowWord **word, unsigned char **written);
+/* A range of addresses; `words` and `written` run in parallel. */
+typedef struct Shadow {
+    unsigned char *begin;
+    size_t bytes;
+    ShadowWord *words;
+    unsigned char *written;
+} Shadow;
+
+typedef struct Shadows {
+    Shadow device, variables, dynamic_shared, static_shared[RESIDENT_MAX]; /* the last: by slot, at one address */
+} Shadows;
+
+extern Shadows shadows;
+
+static inline bool shadow_covers(const Shadow *shadow, const void *address) {
+    return (uintptr_t)address - (uintptr_t)shadow->begin < shadow->bytes;
+}
+
+/* The running thread's; NULL if the address has none. */
+static inline const Shadow *shadow_of(const void *address) {
+    const Shadow *own = &shadows.static_shared[engine.current->block->slot];
+    return shadow_covers(&shadows.device, address)           ? &shadows.device
+           : shadow_covers(&shadows.dynamic_shared, address) ? &shadows.dynamic_shared
+           : shadow_covers(own, address)                     ? own
+           : shadow_covers(&shadows.variables, address)      ? &shadows.variables
+                                                             : NULL;
+}
+
+/* The word that holds `address`. */
+static inline size_t shadow_index(const Shadow *shadow, const void *address) {
+    return ((uintptr_t)address - (uintptr_t)shadow->begin) / WORD_BYTES;
+}
+
+/* Of device memory. */
 void shadow_set_written(const void *address, size_t bytes, bool is_written);
 /* What race_keep() says. A __device__ variable is kept when a kernel is about to write it. */
 void shadow_keep(void);
 void shadow_before_write(const void *address, size_t bytes);
 void shadow_bring_back(void);
-/* Fresh shared memory for a block; forget all accesses to device memory. */
+/* Fresh shared memory for a block. */
 void shadow_block_start(Block *block);
 void shadow_launch_start(void);
-void shadow_launch_finish(void);
+/* All accesses; what was written stays written. */
+void shadow_forget_all(void);
+void shadow_release(const void *address, size_t bytes);
 
 /* findings.c: what was found, each pair of lines once. */
 void finding_race(const Access *mine, const Access *other, const void *address, size_t bytes);
 void finding_unwritten(const Access *mine, const void *address, size_t bytes);
 /* Of two writes that meet, is the second done? Before anything else is accessed, and before the thread is left. */
-void findings_settle(void);
+extern bool findings_open;
+void findings_decide(void);
+static inline void findings_settle(void) {
+    if (findings_open) findings_decide();
+}
 void findings_block_finish(const Block *block);
 void findings_launch_finish(void);
 
 /* What atomic and volatile writes carry to those who read them: one record for each such address. */
 typedef struct SyncVar {
+    struct SyncVar *next;
     uintptr_t key;  /* address, and for shared memory the block */
     uint32_t block; /* who wrote last, and who sees it */
     EmulatorScope scope;

@@ -2,25 +2,17 @@
 #include "emulator/memory.h"
 #include "emulator/race.h"
 
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* A shadow for a range of addresses; `words` and `written` run in parallel. */
-typedef struct Shadow {
-    unsigned char *begin;
-    size_t bytes;
-    ShadowWord *words;
-    unsigned char *written;
-} Shadow;
-
-static Shadow device, variables, dynamic_shared, static_shared[RESIDENT_MAX];
+Shadows shadows;
 
 /* Costs nothing until touched. */
 static void *reserve(size_t bytes) {
     void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) fault_internal("the system reserves no address range for the race detector");
+    (void)madvise(mapped, bytes, MADV_DONTFORK); /* who looks up a line in the source needs none of it */
     return mapped;
 }
 
@@ -37,32 +29,18 @@ static void discard(Shadow *shadow) {
     *shadow = (Shadow){0};
 }
 
-static Shadow *holding(const void *address) {
-    if (arena_contains(address)) {
-        if (!device.words) device = make(arena_begin(), arena_reserved());
-        return &device;
-    }
-    if (!engine.current) return NULL;
-    if (dynamic_shared.words && (uintptr_t)address - (uintptr_t)dynamic_shared.begin < dynamic_shared.bytes) return &dynamic_shared;
-    if (shared_is_static(address)) return &static_shared[engine.current->block->slot];
-    return (uintptr_t)address - (uintptr_t)variables.begin < variables.bytes ? &variables : NULL;
-}
-
-bool shadow_find(const void *address, ShadowWord **word, unsigned char **written) {
-    const Shadow *shadow = holding(address);
-    if (!shadow) return false;
-    const size_t index = ((uintptr_t)address - (uintptr_t)shadow->begin) / WORD_BYTES;
-    *word = &shadow->words[index];
-    *written = &shadow->written[index];
-    return true;
+static void make_device(void) {
+    if (shadows.device.words || !arena_begin()) return;
+    shadows.device = make(arena_begin(), arena_reserved());
+    (void)madvise(shadows.device.words, arena_reserved() / WORD_BYTES * sizeof(ShadowWord), MADV_HUGEPAGE);
 }
 
 void shadow_set_written(const void *address, size_t bytes, bool is_written) {
     const unsigned char *at = address;
+    if (!arena_contains(address)) return;
+    make_device();
     while (bytes > 0) {
-        ShadowWord *word;
-        unsigned char *written;
-        if (!shadow_find(at, &word, &written)) return;
+        unsigned char *written = &shadows.device.written[shadow_index(&shadows.device, at)];
         const size_t offset = (uintptr_t)at % WORD_BYTES, length = bytes < WORD_BYTES - offset ? bytes : WORD_BYTES - offset;
         const unsigned mask = ((1u << length) - 1) << offset;
         *written = (unsigned char)(is_written ? *written | mask : *written & ~mask);
@@ -89,13 +67,13 @@ static void *or_fail(void *memory) {
 
 void shadow_keep(void) {
     kept_count = 0;
-    kept_bytes = device.words ? arena_handed_out() / WORD_BYTES + 1 : 0;
+    kept_bytes = shadows.device.words ? arena_handed_out() / WORD_BYTES + 1 : 0;
     kept_written = or_fail(realloc(kept_written, kept_bytes + 1));
-    if (kept_bytes) memcpy(kept_written, device.written, kept_bytes);
+    if (kept_bytes) memcpy(kept_written, shadows.device.written, kept_bytes);
 }
 
 void shadow_before_write(const void *address, size_t bytes) {
-    if ((uintptr_t)address - (uintptr_t)variables.begin >= variables.bytes || shared_is_static(address)) return;
+    if ((uintptr_t)address - (uintptr_t)shadows.variables.begin >= shadows.variables.bytes || shared_is_static(address)) return;
     const unsigned char *at = (const unsigned char *)address - (uintptr_t)address % WORD_BYTES;
     for (; at < (const unsigned char *)address + bytes; at += WORD_BYTES) {
         if (kept_count == kept_room) {
@@ -108,7 +86,7 @@ void shadow_before_write(const void *address, size_t bytes) {
 }
 
 void shadow_bring_back(void) {
-    if (kept_bytes) memcpy(device.written, kept_written, kept_bytes);
+    if (kept_bytes) memcpy(shadows.device.written, kept_written, kept_bytes);
     while (kept_count > 0) {
         const KeptWord *last = &kept_words[--kept_count];
         *last->at = last->value;
@@ -116,57 +94,65 @@ void shadow_bring_back(void) {
 }
 
 static void clear(Shadow *shadow, size_t first_byte, size_t bytes) {
-    if (bytes == 0) return;
-    const size_t first = first_byte / WORD_BYTES, words = bytes / WORD_BYTES + 1;
-    memset(&shadow->words[first], 0, words * sizeof(ShadowWord));
-    memset(&shadow->written[first], 0, words);
+    if (bytes > 0) memset(&shadow->written[first_byte / WORD_BYTES], 0, bytes / WORD_BYTES + 1);
 }
 
 void shadow_block_start(Block *block) {
-    if (!dynamic_shared.words) dynamic_shared = make(shared_slots(), (size_t)RESIDENT_MAX * SHARED_SLOT_BYTES);
-    clear(&dynamic_shared, (size_t)(block->shared - shared_slots()), engine.launch->shared_bytes);
-    clear(&static_shared[block->slot], 0, static_shared[block->slot].bytes);
+    if (!shadows.dynamic_shared.words) shadows.dynamic_shared = make(shared_slots(), (size_t)RESIDENT_MAX * SHARED_SLOT_BYTES);
+    clear(&shadows.dynamic_shared, (size_t)(block->shared - shared_slots()), engine.launch->shared_bytes);
+    clear(&shadows.static_shared[block->slot], 0, shadows.static_shared[block->slot].bytes);
 }
 
-/* Words are aligned as addresses are. */
-static Shadow make_at(unsigned char *begin, size_t bytes) {
+/* Makes the shadow of another range, if it is another. Words are aligned as addresses are. */
+static void move(Shadow *shadow, unsigned char *begin, size_t bytes, int fill) {
     const size_t lead = (uintptr_t)begin % WORD_BYTES;
-    return make(begin - lead, bytes + lead);
+    if (shadow->begin == begin - lead && shadow->bytes == bytes + lead) return;
+    discard(shadow);
+    if (bytes == 0) return;
+    *shadow = make(begin - lead, bytes + lead);
+    memset(shadow->written, fill, shadow->bytes / WORD_BYTES + 1);
 }
 
 /* __device__ variables lie among the others of the kernel's file, and count as written. */
-static void make_variables(void) {
-    unsigned char *data, *bss, *begin, *end;
-    size_t data_bytes, bss_bytes;
+static void find_variables(void) {
+    unsigned char *data = NULL, *bss = NULL;
+    size_t data_bytes = 0, bss_bytes = 0;
     const bool has_data = symbol_section(engine.launch->kernel, ".data", &data, &data_bytes);
     const bool has_bss = symbol_section(engine.launch->kernel, ".bss", &bss, &bss_bytes);
-    if (!has_data && !has_bss) return;
-    begin = has_data ? data : bss;
-    end = has_bss ? bss + bss_bytes : data + data_bytes;
-    variables = make_at(begin, (size_t)(end - begin));
-    memset(variables.written, 0xff, variables.bytes / WORD_BYTES + 1);
+    unsigned char *const begin = has_data ? data : bss, *const end = has_bss ? bss + bss_bytes : data + data_bytes;
+    move(&shadows.variables, begin, has_data || has_bss ? (size_t)(end - begin) : 0, 0xff);
 }
 
 void shadow_launch_start(void) {
     unsigned char *begin;
     size_t bytes;
-    make_variables();
+    make_device();
+    find_variables();
     shared_static_range(&begin, &bytes);
-    if (bytes == 0) return;
     const int slots = engine.launch->cooperative ? RESIDENT_MAX : (int)emulator_settings.resident_blocks;
-    for (int slot = 0; slot < slots; slot++) static_shared[slot] = make_at(begin, bytes);
+    for (int slot = 0; slot < slots; slot++) move(&shadows.static_shared[slot], begin, bytes, 0);
 }
 
-/* What was written stays written; who did it no longer matters, as the end of a kernel orders everything. */
-void shadow_launch_finish(void) {
-    for (int slot = 0; slot < RESIDENT_MAX; slot++) discard(&static_shared[slot]);
-    discard(&variables);
-    if (device.words) madvise(device.words, arena_handed_out() / WORD_BYTES * sizeof(ShadowWord), MADV_DONTNEED);
+static void drop_words(const Shadow *shadow, size_t first, size_t words) {
+    if (shadow->words) (void)madvise(&shadow->words[first], words * sizeof(ShadowWord), MADV_DONTNEED);
 }
 
-/* A tree. Shared memory of different blocks may have one address; the resident slot tells them apart, and as a slot's next block
+void shadow_forget_all(void) {
+    for (int slot = 0; slot < RESIDENT_MAX; slot++)
+        drop_words(&shadows.static_shared[slot], 0, shadows.static_shared[slot].bytes / WORD_BYTES + 1);
+    drop_words(&shadows.variables, 0, shadows.variables.bytes / WORD_BYTES + 1);
+    drop_words(&shadows.dynamic_shared, 0, shadows.dynamic_shared.bytes / WORD_BYTES + 1);
+    drop_words(&shadows.device, 0, arena_handed_out() / WORD_BYTES);
+}
+
+void shadow_release(const void *address, size_t bytes) {
+    drop_words(&shadows.device, shadow_index(&shadows.device, address), bytes / WORD_BYTES);
+}
+
+/* Shared memory of different blocks may have one address; the resident slot tells them apart, and as a slot's next block
  * may find records of the one before, keys of shared memory carry the block's number. */
-static void *syncvars;
+enum { SYNCVAR_BUCKETS = 4096 };
+static SyncVar *syncvars[SYNCVAR_BUCKETS];
 
 static uintptr_t key_of(const void *address) {
     const uintptr_t key = (uintptr_t)address;
@@ -174,20 +160,17 @@ static uintptr_t key_of(const void *address) {
     return shared ? key ^ ((uintptr_t)(engine.current->block->linear + 1) << 48) : key;
 }
 
-static int by_key(const void *a, const void *b) {
-    const uintptr_t one = ((const SyncVar *)a)->key, other = ((const SyncVar *)b)->key;
-    return (one > other) - (one < other);
-}
-
 SyncVar *syncvar_at(const void *address, bool make) {
-    const SyncVar wanted = {.key = key_of(address)};
-    SyncVar **found = tfind(&wanted, &syncvars, by_key);
-    if (found || !make) return found ? *found : NULL;
+    const uintptr_t key = key_of(address);
+    SyncVar **bucket = &syncvars[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 52];
+    for (SyncVar *var = *bucket; var; var = var->next)
+        if (var->key == key) return var;
+    if (!make) return NULL;
     SyncVar *var = calloc(1, sizeof *var);
     if (!var) fault_internal("no memory for the race detector's atomics");
-    *var = wanted;
-    if (!tsearch(var, &syncvars, by_key)) fault_internal("no memory for the race detector's atomics");
-    return var;
+    var->key = key;
+    var->next = *bucket;
+    return *bucket = var;
 }
 
 void syncvar_clear(SyncVar *var) {
@@ -195,12 +178,12 @@ void syncvar_clear(SyncVar *var) {
     for (int slot = 0; slot < RESIDENT_MAX; slot++) knowledge_drop(&var->own[slot].carried);
 }
 
-static void forget(void *var) {
-    syncvar_clear(var);
-    free(var);
-}
-
 void syncvar_forget_all(void) {
-    tdestroy(syncvars, forget);
-    syncvars = NULL;
+    for (int i = 0; i < SYNCVAR_BUCKETS; i++)
+        while (syncvars[i]) {
+            SyncVar *var = syncvars[i];
+            syncvars[i] = var->next;
+            syncvar_clear(var);
+            free(var);
+        }
 }
