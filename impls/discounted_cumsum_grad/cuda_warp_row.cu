@@ -5,8 +5,8 @@
  * that few numbers are left where all rows share one gamma: a second launch adds them up, always in the same order; it begins early
  * (early_launch.cuh).
  * Traffic: 2 reads and 1 write of n.
- * Rounding: sums, powers and products in double; dx to the dtype once, and so rounded it is multiplied.
- * Limits: rows of at most 1024 floats or 512 doubles; 256 where a row's bytes are no multiple of 16, which is then read an element at a
+ * Rounding: sums, powers and products in double; dx to the dtype once, and so rounded it is multiplied (f16 and bf16: before).
+ * Limits: rows of at most 2048 elements of two bytes, 1024 floats or 512 doubles; 256 where a row's bytes are no multiple of 16, which is then read an element at a
  *   time. One factor to a row, no reset, all terms. A row with a number that is not finite is done again, one element after the
  *   other, so that an infinity goes where the recurrence takes it.
  * Origin: the scan over lanes is Hillis and Steele (1986), weighted; adjoint of a linear recurrence. */
@@ -57,24 +57,35 @@ static __device__ double lanes_scan(const GroupPowers<LANES> &powers, unsigned l
     return into;
 }
 
-/* The row again, by the recurrences, for one thread; returns the gradient of its factor. */
-template <typename T> __device__ double serial_row(const T *x, const T *dy, double gamma, T *dx, size_t n, bool right) {
-    double sum = 0, gradient = 0;
+/* The row again, by the recurrences, for one thread; returns the gradient of its factor. dx before it is rounded is kept at every
+ * PART-th element, and made again from there. */
+constexpr size_t PART = 64, PARTS = 32;
+template <typename T>
+static __device__ __noinline__ double serial_row(const T *x, const T *dy, double gamma, T *dx, size_t n, bool right) {
+    double ends[PARTS], again[PART], sum = 0, gradient = 0;
     for (size_t p = n; p-- > 0;) {
         const size_t i = right ? n - 1 - p : p;
-        sum = p + 1 == n ? (double)dy[i] : (double)dy[i] + gamma * sum;
-        dx[i] = (T)sum;
+        sum = p + 1 == n ? (double)wide(dy[i]) : (double)wide(dy[i]) + gamma * sum;
+        dx[i] = (T)(SumOf<T>)sum;
+        if (p % PART == 0) ends[p / PART] = sum;
     }
     for (size_t p = 0; p < n; p++) {
         const size_t i = right ? n - 1 - p : p;
-        if (p > 0) gradient += (double)dx[i] * sum;
-        sum = p == 0 ? (double)x[i] : (double)x[i] + gamma * sum;
+        const size_t end = n - p < PART ? n : p + PART;
+        for (size_t q = end; p % PART == 0 && q-- > p;) {
+            const double next = q + 1 == n ? 0 : q + 1 == end ? ends[end / PART] : again[q + 1 - p];
+            const double own = (double)wide(dy[right ? n - 1 - q : q]);
+            again[q - p] = q + 1 == n ? own : own + gamma * next;
+        }
+        if (p > 0) gradient += again[p % PART] * sum;
+        sum = p == 0 ? (double)wide(x[i]) : (double)wide(x[i]) + gamma * sum;
     }
     return gradient;
 }
 
 /* x and dy of a row in reading order: chunk c of lane l begins at element (c LANES + l) VECTOR. */
 template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> struct RowPart {
+    static constexpr bool WIDER = sizeof(T) < sizeof(SumOf<T>); /* dx is multiplied before it is rounded */
     T x[CHUNKS][VECTOR], dy[CHUNKS][VECTOR];
     unsigned lane;
     size_t n;
@@ -108,7 +119,7 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> struct R
         for (unsigned c = 0; c < CHUNKS; c++) {
             double sum = 0;
 #pragma unroll
-            for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (double)x[c][k];
+            for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (double)wide(x[c][k]);
             into[c] = lanes_scan<LANES, true>(powers, lane, sum, &carry);
         }
         *finite = *finite && isfinite(carry);
@@ -117,33 +128,42 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> struct R
         for (unsigned c = CHUNKS; c-- > 0;) {
             double sum = 0;
 #pragma unroll
-            for (unsigned k = VECTOR; k-- > 0;) sum = sum * gamma + (double)dy[c][k];
-            double running = lanes_scan<LANES, false>(powers, lane, sum, &carry);
+            for (unsigned k = VECTOR; k-- > 0;) sum = sum * gamma + (double)wide(dy[c][k]);
+            double running = lanes_scan<LANES, false>(powers, lane, sum, &carry), before[VECTOR];
+            if (WIDER) carried_into(c, into[c], gamma, before, finite);
 #pragma unroll
             for (unsigned k = VECTOR; k-- > 0;) {
-                running = running * gamma + (double)dy[c][k];
-                dy[c][k] = (T)running;
+                running = running * gamma + (double)wide(dy[c][k]);
+                dy[c][k] = (T)(SumOf<T>)running;
+                if (WIDER && position(c) + k > 0) gradient += running * before[k];
             }
             *finite = *finite && isfinite(running);
         }
 #pragma unroll
-        for (unsigned c = 0; c < CHUNKS; c++) {
-            double carried = into[c];
+        for (unsigned c = 0; c < CHUNKS && !WIDER; c++) {
+            double before[VECTOR];
+            carried_into(c, into[c], gamma, before, finite);
 #pragma unroll
-            for (unsigned k = 0; k < VECTOR; k++) {
-                if (position(c) + k > 0) gradient += (double)dy[c][k] * carried; /* nothing is carried into the first */
-                carried = carried * gamma + (double)x[c][k];
-            }
-            *finite = *finite && isfinite(carried);
+            for (unsigned k = 0; k < VECTOR; k++)
+                if (position(c) + k > 0) gradient += (double)wide(dy[c][k]) * before[k]; /* nothing is carried into the first */
         }
         return gradient;
+    }
+    /* What is carried into each element of a chunk, of which `carried` comes into the first. */
+    __device__ void carried_into(unsigned c, double carried, double gamma, double (&before)[VECTOR], bool *finite) const {
+#pragma unroll
+        for (unsigned k = 0; k < VECTOR; k++) {
+            before[k] = carried;
+            carried = carried * gamma + (double)wide(x[c][k]);
+        }
+        *finite = *finite && isfinite(carried);
     }
 };
 
 /* partials: a number of each block, to be added up; null: dgamma has one for each row, or the only block's. */
 template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS>
 static __global__ void __launch_bounds__(THREADS)
-    row_kernel(DiscountView<T> view, bool right, const T *dy, T *dx, double *partials, T *dgamma) {
+    row_kernel(DiscountView<T> view, bool right, const T *dy, T *dx, double *partials, void *dgamma) {
     constexpr unsigned ROWS = THREADS / LANES;
     __shared__ GradientSum totals[WARP];
     early_allow();
@@ -173,7 +193,7 @@ static __global__ void __launch_bounds__(THREADS)
         }
 #pragma unroll
         for (unsigned distance = LANES / 2; distance > 0; distance /= 2) own += __shfl_down_sync(ALL_LANES, own, distance, LANES);
-        if (exists && part.lane == 0) dgamma[row] = (T)own;
+        if (exists && part.lane == 0) ((T *)dgamma)[row] = (T)(SumOf<T>)own;
     }
     if (of_row) return;
     gradient = gradient_block_sum(gradient, totals);
@@ -181,7 +201,7 @@ static __global__ void __launch_bounds__(THREADS)
     if (partials)
         partials[blockIdx.x] = gradient;
     else
-        *dgamma = (T)gradient;
+        *(SumOf<T> *)dgamma = (SumOf<T>)gradient;
 }
 
 /* One block adds up the blocks, always in the same order. */
@@ -205,7 +225,7 @@ struct RowShape {
 
 static RowShape row_shape(const VariantArgs *args) {
     const size_t n = discount_n(args);
-    const unsigned most = discount_is_f64(args) ? 2 : 4, vector = n % most == 0 ? most : 1;
+    const unsigned most = 16 / (unsigned)dtype_size(args->problem->dtype), vector = n % most == 0 ? most : 1;
     const size_t vectors = n / vector;
     if (vector == 1) return vectors <= 32 ? RowShape{1, 8, 4} : RowShape{1, 32, 8};
     if (vectors <= 32) return {vector, 8, vectors <= 8 ? 1u : vectors <= 16 ? 2u : 4u};
@@ -236,7 +256,8 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS>
 static Status launch_rows(const VariantArgs *args, const RowPlan &plan) {
     const DiscountView<T> view = discount_view<T>(args);
     const T *dy = (const T *)args->in[IN_DY].data;
-    T *dx = (T *)args->out[OUT_DX].data, *dgamma = (T *)args->out[OUT_DGAMMA].data;
+    T *dx = (T *)args->out[OUT_DX].data;
+    void *dgamma = args->out[OUT_DGAMMA].data;
     double *partials = plan.adds_blocks ? (double *)args->scratch : nullptr;
     const LaunchShape shape = {dim3((unsigned)plan.blocks), dim3(THREADS), 0, args->stream};
     return launch(row_kernel<T, VECTOR, LANES, CHUNKS>, shape, view, discount_is_right(args), dy, dx, partials, dgamma);
@@ -259,13 +280,13 @@ template <typename T> static Status run_typed(const VariantArgs *args) {
     const RowPlan plan = row_plan(args);
     TRY(launch_shape<T>(args, plan));
     if (!plan.adds_blocks) return STATUS_OK;
-    return launch_early(sum_kernel<T>, gradient_sum_launch(1, plan.blocks, args->stream), (const double *)args->scratch,
-                        plan.blocks, (T *)args->out[OUT_DGAMMA].data);
+    return launch_early(sum_kernel<SumOf<T>>, gradient_sum_launch(1, plan.blocks, args->stream), (const double *)args->scratch,
+                        plan.blocks, (SumOf<T> *)args->out[OUT_DGAMMA].data);
 }
 
 static Status run(const VariantArgs *args) {
     if (discount_is_empty(args)) return gradient_of_nothing(args);
-    return discount_is_f64(args) ? run_typed<double>(args) : run_typed<float>(args);
+    return with_storage(args, [args]<typename T>() { return run_typed<T>(args); });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
@@ -282,6 +303,7 @@ RUNGS_VARIANT(discounted_cumsum_grad, cuda_warp_row) = {
     .backend = BACKEND_CUDA,
     .summary = "short rows: x and dy in the registers of 8 or 32 lanes, both scans by shuffles, the products in one walk",
     .origin = "Hillis and Steele 1986; adjoint of a linear recurrence",
+    .dtypes = STORAGE_TYPES,
     .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,

@@ -5,7 +5,7 @@
 
 #include "common/device_limits.cuh"
 #include "common/grid.cuh"
-#include "variant.h"
+#include "common/narrow.cuh"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static inline int rolling_aggregate(const VariantArgs *args) {
 }
 template <typename T> static RollingView<T> rolling_view(const VariantArgs *args) {
     const bool infinity = strcmp(params_text(&args->problem->params, "incomplete"), "inf") == 0;
-    const T incomplete = infinity ? (T)__builtin_huge_val() : (T)__builtin_nan("");
+    const T incomplete = (T)(float)(infinity ? __builtin_huge_val() : __builtin_nan(""));
     const T *x = (const T *)args->in[0].data;
     T *y = (T *)args->out[0].data;
     return {x, y, rolling_length(args), rolling_window(args), incomplete, ((uintptr_t)x | (uintptr_t)y) % 16 == 0};
@@ -128,6 +128,10 @@ template <typename T, typename Call> static Status rolling_run_typed(const Varia
 template <typename Call> static Status rolling_run(const VariantArgs *args, Call call) {
     return args->problem->dtype == DTYPE_F64 ? rolling_run_typed<double>(args, call) : rolling_run_typed<float>(args, call);
 }
+/* The same of a variant that takes f16 and bf16, too. */
+template <typename Call> static Status rolling_run_stored(const VariantArgs *args, Call call) {
+    return with_storage(args, [args, &call]<typename T>() { return rolling_run_typed<T>(args, call); });
+}
 
 /* The aggregates. A value-initialised object stands for an empty run. None subtracts what it has added, so an inf or NaN shows in
  * the result exactly if it is in the run. collect() takes a run that is in memory; finish() makes the output of a whole window. */
@@ -135,9 +139,9 @@ template <typename T> struct Sum {
     T sum = 0;
     __device__ void push(T x) { sum += x; }
     __device__ void merge(const Sum &other) { sum += other.sum; }
-    __device__ static Sum collect(const T *from, size_t count) {
+    template <typename From> __device__ static Sum collect(const From *from, size_t count) {
         Sum all;
-        for (size_t k = 0; k < count; k++) all.push(*from++);
+        for (size_t k = 0; k < count; k++) all.push(wide(*from++));
         return all;
     }
     template <Aggregate AGG> __device__ T finish(T window) const { return AGG == AGG_MEAN ? sum / window : sum; }
@@ -150,9 +154,9 @@ template <typename T, bool IS_MIN> struct Extreme {
         if ((IS_MIN ? x < value : x > value) || x != x) value = x;
     }
     __device__ void merge(const Extreme &other) { push(other.value); }
-    __device__ static Extreme collect(const T *from, size_t count) {
+    template <typename From> __device__ static Extreme collect(const From *from, size_t count) {
         Extreme all;
-        for (size_t k = 0; k < count; k++) all.push(*from++);
+        for (size_t k = 0; k < count; k++) all.push(wide(*from++));
         return all;
     }
     template <Aggregate AGG> __device__ T finish(T) const { return value; }
@@ -178,15 +182,15 @@ template <typename T> struct Moments {
         count = total;
     }
     /* Two passes: first the mean, then squares about it, corrected for the rounding of the mean. */
-    __device__ static Moments collect(const T *from, size_t count) {
+    template <typename From> __device__ static Moments collect(const From *from, size_t count) {
         if (count == 0) return {};
-        const T *const begin = from;
+        const From *const begin = from;
         T sum = 0, squares = 0, rest = 0;
-        for (size_t k = 0; k < count; k++) sum += *from++;
+        for (size_t k = 0; k < count; k++) sum += wide(*from++);
         const T total = (T)count, mean = sum / total;
         from = begin;
         for (size_t k = 0; k < count; k++) {
-            const T delta = *from++ - mean;
+            const T delta = wide(*from++) - mean;
             squares += delta * delta;
             rest += delta;
         }

@@ -123,7 +123,7 @@ template <typename T> __device__ void stage(const RollingView<T> &view, size_t f
     }
     for (unsigned j = threadIdx.x; j < count; j += blockDim.x) {
         const size_t shifted = first + j;
-        staged[j] = shifted >= halo && shifted - halo < view.n ? view.x[shifted - halo] : 0;
+        staged[j] = shifted >= halo && shifted - halo < view.n ? view.x[shifted - halo] : (T)0;
     }
 }
 

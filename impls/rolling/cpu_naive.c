@@ -1,8 +1,9 @@
 /* Idea: every window from scratch, in one thread: the definition, written down.
  * Traffic: w reads per output from cache, O(n w) operations; a variance takes two passes over its window.
- * Rounding: serial sums in the dtype, error at most (w - 1) u sum|x|. NaN and inf stay in their windows by themselves.
+ * Rounding: serial sums in the dtype (f16 and bf16: in float), error at most (w - 1) u sum|x|. NaN and inf stay in their windows by themselves.
  * Limits: time; agg=apply has its own variants.
  * Origin: the definition. */
+#include "base/numbers.h"
 #include "variant.h"
 
 #include <math.h>
@@ -55,6 +56,13 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     return params_choice(&args->problem->params, "agg") == APPLY ? variant_refuse(reason, "apply has its own variants") : true;
 }
 
+/* Of f16 and bf16: the elements as floats. */
+static size_t scratch_bytes(const VariantArgs *args) {
+    return dtype_is_narrow(args->problem->dtype) ? array_count(&args->in[0]) * sizeof(float) : 0;
+}
+
+static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+
 static Status run(const VariantArgs *args) {
     const Params *params = &args->problem->params;
     const size_t n = array_count(&args->in[0]), w = (size_t)params_int(params, "window");
@@ -64,6 +72,10 @@ static Status run(const VariantArgs *args) {
         const double *x = args->in[0].data;
         double *y = args->out[0].data;
         for (size_t i = 0; i < n; i++) y[i] = i + 1 < w ? (double)incomplete : window_f64(x + (i + 1 - w), w, agg);
+    } else if (dtype_is_narrow(args->problem->dtype)) {
+        float *x = args->scratch;
+        for (size_t i = 0; i < n; i++) x[i] = (float)number_at(&args->in[0], i);
+        for (size_t i = 0; i < n; i++) number_put(&args->out[0], i, i + 1 < w ? incomplete : window_f32(x + (i + 1 - w), w, agg));
     } else {
         const float *x = args->in[0].data;
         float *y = args->out[0].data;
@@ -76,6 +88,8 @@ RUNGS_VARIANT(rolling, cpu_naive) = {
     .backend = BACKEND_CPU,
     .summary = "every window from scratch, one thread",
     .origin = "the definition",
+    .dtypes = DTYPES,
     .supports = supports,
+    .scratch_bytes = scratch_bytes,
     .run = run,
 };

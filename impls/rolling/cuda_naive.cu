@@ -1,6 +1,6 @@
 /* Idea: one thread per output reads its whole window from global memory; var and std read it twice (mean, then squares about it).
  * Traffic: w global reads per output (2w for var and std), nearly all served by L1 and L2; n writes.
- * Rounding: sums from the newest element to the oldest, as published, error at most w u sum|x|; var by two corrected passes.
+ * Rounding: in the dtype (f16 and bf16: in float); sums from the newest element to the oldest, as published, error at most w u sum|x|; var by two corrected passes.
  * Limits: none but time, O(n w).
  * Origin: "Numba CUDA + cuDF" tutorial, kernel A (moving average, naive); the other aggregates are ours. */
 #include "_shared.cuh"
@@ -21,20 +21,20 @@ template <typename T, Aggregate AGG, bool ROLLED> static __global__ void __launc
         return;
     }
     const T *newest = view.x + i;
-    Accumulator<T, AGG> all;
+    Accumulator<SumOf<T>, AGG> all;
     if constexpr (aggregate_is_spread(AGG)) {
-        all = Accumulator<T, AGG>::collect(view.x + (i + 1 - w), w);
+        all = Accumulator<SumOf<T>, AGG>::collect(view.x + (i + 1 - w), w);
     } else if constexpr (ROLLED) {
 #pragma unroll 1
-        for (size_t j = 0; j < w; j++) all.push(*newest--);
+        for (size_t j = 0; j < w; j++) all.push(wide(*newest--));
     } else {
-        for (size_t j = 0; j < w; j++) all.push(*newest--);
+        for (size_t j = 0; j < w; j++) all.push(wide(*newest--));
     }
-    view.y[i] = all.template finish<AGG>((T)w);
+    view.y[i] = (T)all.template finish<AGG>((SumOf<T>)w);
 }
 
 static Status run(const VariantArgs *args) {
-    return rolling_run(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
+    return rolling_run_stored(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
         const dim3 blocks((unsigned)divide_up(view.n, tunable_threads(args))), threads(tunable_threads(args));
         if constexpr (!aggregate_is_spread(AGG))
             if (params_int(args->tunables, "rolled"))
@@ -55,6 +55,7 @@ RUNGS_VARIANT(rolling, cuda_naive) = {
     .summary = "one thread per output, w reads from global memory",
     .origin = "Numba CUDA + cuDF tutorial, kernel A",
     .tunables = TUNABLES,
+    .dtypes = STORAGE_TYPES,
     .supports = supports,
     .run = run,
 };

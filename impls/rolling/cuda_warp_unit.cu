@@ -9,7 +9,7 @@
  * where c is the mean of the middle, which all of these windows have. In most
  * shapes the copy engine brings the tile and takes the outputs, which costs the threads neither registers nor instructions.
  * Traffic: (1 + w / (threads K)) n reads, those beyond n mostly from L2; n writes.
- * Rounding: sums are trees of depth about K + log2(G) + w / U.
+ * Rounding: in the dtype (f16 and bf16: in float); sums are trees of depth about K + log2(G) + w / U.
  * Limits: threads K + w elements must fit into the shared memory of a block; 227 KiB hold w = 25000 in f64.
  * Origin: van Herk 1992, Gil and Werman 1993. */
 #include "_warp.cuh"
@@ -44,17 +44,17 @@ __device__ void sum_up_units(const T *own, UnitMiddle middle, unsigned before, A
         if (done < before) {
             A all; /* of the first unit only the rest is in shared memory */
             if (q < before && (q > 0 || middle.rest == 0)) {
-                const T shift = SPREAD ? unit[0] : 0;
+                const SumOf<T> shift = SPREAD ? wide(unit[0]) : 0;
 #pragma unroll
-                for (unsigned r = 0; r < K; r++) all.push(unit[lane * K + r] - shift);
+                for (unsigned r = 0; r < K; r++) all.push(wide(unit[lane * K + r]) - shift);
             }
             all = group_reduce<G>(all);
             if (lane == 0 && q < before) whole[q] = all;
         }
         if (done < rests) {
             A last;
-            const T shift = SPREAD ? unit[UNIT - 1] : 0;
-            for (unsigned at = UNIT - middle.rest + lane; at < UNIT; at += G) last.push(unit[at] - shift);
+            const SumOf<T> shift = SPREAD ? wide(unit[UNIT - 1]) : 0;
+            for (unsigned at = UNIT - middle.rest + lane; at < UNIT; at += G) last.push(wide(unit[at]) - shift);
             last = group_reduce<G>(last);
             if (lane == 0) rest[q] = last;
         }
@@ -63,31 +63,32 @@ __device__ void sum_up_units(const T *own, UnitMiddle middle, unsigned before, A
 
 /* Part j of the middle of unit number `unit` of the block: a whole unit, or the rest of the one before those. */
 template <typename A, bool SPREAD, unsigned UNIT, typename T> struct MiddlePart {
+    using S = SumOf<T>;
     A aggregate;
-    T count, shift;
+    S count, shift;
     __device__ MiddlePart(const T *own, UnitMiddle middle, unsigned before, unsigned unit, const A *whole, const A *rest,
                           unsigned j) {
         const unsigned q = unit + before - 1 - j;
         aggregate = j < middle.whole ? whole[q] : rest[q];
-        count = (T)(j < middle.whole ? UNIT : middle.rest);
+        count = (S)(j < middle.whole ? UNIT : middle.rest);
         const T *unit_begin = own + ((int)q - (int)before) * (int)UNIT;
-        shift = !SPREAD ? 0 : j < middle.whole ? unit_begin[0] : unit_begin[UNIT - 1];
+        shift = !SPREAD ? 0 : wide(unit_begin[j < middle.whole ? 0 : UNIT - 1]);
     }
 };
 
 /* The middle of unit number `unit` of the block in each lane of its group; for var and std less its mean, the shift. */
 template <typename A, bool SPREAD, unsigned UNIT, unsigned G, typename T>
-__device__ A gather_middle(const T *own, UnitMiddle middle, T per_middle, unsigned before, unsigned unit, const A *whole,
-                           const A *rest, T *shift) {
+__device__ A gather_middle(const T *own, UnitMiddle middle, SumOf<T> per_middle, unsigned before, unsigned unit, const A *whole,
+                           const A *rest, SumOf<T> *shift) {
     using Part = MiddlePart<A, SPREAD, UNIT, T>;
     *shift = 0;
     if constexpr (SPREAD) {
-        T sum = 0;
+        SumOf<T> sum = 0;
         for (unsigned j = threadIdx.x % G; j < before; j += G) {
             const Part part(own, middle, before, unit, whole, rest, j);
             sum += part.aggregate.sum + part.count * part.shift;
         }
-        *shift = before > 0 ? group_sum<G>(sum) * per_middle : own[unit * UNIT];
+        *shift = before > 0 ? group_sum<G>(sum) * per_middle : wide(own[unit * UNIT]);
     }
     A all;
     for (unsigned j = threadIdx.x % G; j < before; j += G) {
@@ -100,18 +101,18 @@ __device__ A gather_middle(const T *own, UnitMiddle middle, T per_middle, unsign
 
 /* The same for a middle of at most LANES parts, each of which is read once: fewer steps where G is more than LANES. */
 template <typename A, bool SPREAD, unsigned UNIT, unsigned LANES, typename T>
-__device__ A gather_few(const T *own, UnitMiddle middle, T per_middle, unsigned before, unsigned unit, const A *whole,
-                        const A *rest, T *shift) {
+__device__ A gather_few(const T *own, UnitMiddle middle, SumOf<T> per_middle, unsigned before, unsigned unit, const A *whole,
+                        const A *rest, SumOf<T> *shift) {
     const unsigned j = threadIdx.x % LANES;
     A aggregate;
-    T count = 0, its = 0;
+    SumOf<T> count = 0, its = 0;
     if (j < before) {
         const MiddlePart<A, SPREAD, UNIT, T> part(own, middle, before, unit, whole, rest, j);
         aggregate = part.aggregate, count = part.count, its = part.shift;
     }
     *shift = 0;
     if constexpr (SPREAD) {
-        *shift = before > 0 ? group_sum<LANES>(aggregate.sum + count * its) * per_middle : own[unit * UNIT];
+        *shift = before > 0 ? group_sum<LANES>(aggregate.sum + count * its) * per_middle : wide(own[unit * UNIT]);
         if (j < before) aggregate.shift(count, its - *shift);
     }
     return group_reduce<LANES>(aggregate);
@@ -150,8 +151,9 @@ __device__ void store_warp(const RollingView<T> &view, size_t first, unsigned be
  * a unit's middle is the shift of var and std; without a middle its first element. */
 template <typename T, Aggregate AGG, unsigned K, unsigned G, unsigned THREADS, unsigned BLOCKS>
 static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
-    unit_kernel(RollingView<T> view, unsigned halo, UnitMiddle middle, UnitReciprocals<T> per) {
-    using A = UnitAggregate<T, AGG>;
+    unit_kernel(RollingView<T> view, unsigned halo, UnitMiddle middle, UnitReciprocals<SumOf<T>> per) {
+    using S = SumOf<T>;
+    using A = UnitAggregate<S, AGG>;
     constexpr bool SPREAD = aggregate_is_spread(AGG);
     constexpr unsigned FEW = G < 8 ? G : 8;
     constexpr bool BULK = G > 1 && THREADS < THREADS_MAX; /* tiles of a few KiB, or of most threads, gain nothing by bulk copies */
@@ -162,10 +164,11 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     T *const own = staged + halo, *const mine = own + threadIdx.x * K;
     A *const whole = (A *)(own + tile), *const rest = whole + before + blockDim.x / G;
     load_tile<BULK>(view, first, halo, halo + tile, staged, (BulkBarrier *)(rest + before + blockDim.x / G));
-    const T unit_shift = SPREAD ? own[unit * G * K] : 0, *const left = mine - (w - 1);
+    const S unit_shift = SPREAD ? wide(own[unit * G * K]) : 0;
+    const T *const left = mine - (w - 1);
     A all_mine;
 #pragma unroll
-    for (unsigned r = 0; r < K; r++) all_mine.push(mine[r] - unit_shift);
+    for (unsigned r = 0; r < K; r++) all_mine.push(wide(mine[r]) - unit_shift);
     A below = group_scan_exclusive<G, FROM_BELOW>(all_mine);
     if (before > 0) {
         all_mine.merge(below);
@@ -174,32 +177,33 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
         __syncthreads();
     }
 
-    T shift;
+    S shift;
     A base = before <= FEW ? gather_few<A, SPREAD, G * K, FEW>(own, middle, per.middle, before, unit, whole, rest, &shift)
                            : gather_middle<A, SPREAD, G * K, G>(own, middle, per.middle, before, unit, whole, rest, &shift);
-    if constexpr (SPREAD) below.shift((T)(threadIdx.x % G * K), unit_shift - shift);
+    if constexpr (SPREAD) below.shift((S)(threadIdx.x % G * K), unit_shift - shift);
     base.merge(below);
     A suffix[K], all_left;
 #pragma unroll
     for (unsigned r = K; r-- > 0;) {
-        all_left.push(left[r] - shift);
+        all_left.push(wide(left[r]) - shift);
         suffix[r] = all_left;
     }
     base.merge(group_scan_exclusive<G, FROM_ABOVE>(all_left));
     __syncthreads(); /* what follows overwrites elements that are left of others */
     A prefix = base;
-    T variances[K];
+    S variances[K];
 #pragma unroll
     for (unsigned r = 0; r < K; r++) {
-        prefix.push(mine[r] - shift);
+        prefix.push(wide(mine[r]) - shift);
         A output = prefix;
         output.merge(suffix[r]);
-        (AGG == AGG_STD ? variances : mine)[r] = finish<AGG>(output, per.window, per.degree);
+        variances[r] = finish<AGG>(output, per.window, per.degree);
+        if (AGG != AGG_STD) mine[r] = (T)variances[r];
     }
     if constexpr (AGG == AGG_STD) {
         square_roots(variances, variances);
 #pragma unroll
-        for (unsigned r = 0; r < K; r++) mine[r] = variances[r];
+        for (unsigned r = 0; r < K; r++) mine[r] = (T)variances[r];
     }
     store_warp<BULK>(view, first, threadIdx.x / WARP * WARP * K, WARP * K, own);
 }
@@ -208,7 +212,8 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
 template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(256) tiny_kernel(RollingView<T> view) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, w = view.window;
     if (i >= view.n) return;
-    view.y[i] = i + 1 < w ? view.incomplete : Accumulator<T, AGG>::collect(view.x + (i + 1 - w), w).template finish<AGG>((T)w);
+    using A = Accumulator<SumOf<T>, AGG>;
+    view.y[i] = i + 1 < w ? view.incomplete : (T)A::collect(view.x + (i + 1 - w), w).template finish<AGG>((SumOf<T>)w);
 }
 
 /* How windows from `from` on are cut: K outputs for each of G lanes, `threads` to a block, and `blocks` to a multiprocessor, which
@@ -282,7 +287,8 @@ static size_t halo_of(size_t window, size_t element) {
 static size_t shared_bytes(const VariantArgs *args, Cut cut) {
     const size_t w = rolling_window(args), element = dtype_size(args->problem->dtype);
     const UnitMiddle middle = middle_of(w, cut);
-    const size_t aggregate = element * (aggregate_is_spread((Aggregate)rolling_aggregate(args)) ? 2 : 1);
+    const size_t sum = element < sizeof(float) ? sizeof(float) : element;
+    const size_t aggregate = sum * (aggregate_is_spread((Aggregate)rolling_aggregate(args)) ? 2 : 1);
     return (halo_of(w, element) + (size_t)cut.threads * cut.k) * element +
            2 * (middle.whole + 1 + cut.threads / cut.g) * aggregate + sizeof(BulkBarrier);
 }
@@ -315,15 +321,16 @@ static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut
     if constexpr (I + 1 < TABLE.count)
         if (chosen > I) return launch_units<T, AGG, I + 1>(args, view, cut, chosen);
     const unsigned blocks = (unsigned)divide_up(view.n, (size_t)cut.threads * MADE.k);
-    const T w = (T)view.window, shared = w - 1 - (T)MADE.g * MADE.k;
-    const UnitReciprocals<T> per = {1 / w, 1 / (w - 1), shared > 0 ? 1 / shared : 0};
+    using S = SumOf<T>;
+    const S w = (S)view.window, shared = w - 1 - (S)MADE.g * MADE.k;
+    const UnitReciprocals<S> per = {1 / w, 1 / (w - 1), shared > 0 ? 1 / shared : 0};
     return launch(unit_kernel<T, AGG, MADE.k, MADE.g, MADE.threads, MADE.blocks>,
                   {dim3(blocks), dim3(cut.threads), shared_bytes(args, cut), args->stream}, view,
                   (unsigned)halo_of(view.window, sizeof(T)), middle_of(view.window, cut), per);
 }
 
 static Status run(const VariantArgs *args) {
-    return rolling_run(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
+    return rolling_run_stored(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
         if (view.window <= 3) {
             const unsigned threads = 256, blocks = (unsigned)divide_up(view.n, threads);
             return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(threads), 0, args->stream}, view);
@@ -352,6 +359,7 @@ RUNGS_VARIANT(rolling, cuda_warp_unit) = {
     .summary = "van Herk / Gil-Werman by warps: the shared middle is read once for up to 1248 outputs",
     .origin = "van Herk 1992, Gil and Werman 1993",
     .tunables = TUNABLES,
+    .dtypes = STORAGE_TYPES,
     .supports = supports,
     .run = run,
 };

@@ -11,6 +11,7 @@ VARIANT = {
     "incomplete": "window",
     "needs_gpu": True,
     "clock": "torch",
+    "dtypes": ["f16", "bf16"],
 }
 
 

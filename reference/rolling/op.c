@@ -42,6 +42,12 @@ static const Bound BOUNDS[] = {
     {NULL, NULL},
 };
 
+static Status shapes(const Case *problem, Array *in, Array *out) {
+    if (dtype_is_narrow(problem->dtype) && params_choice(&problem->params, "agg") == ROLLING_APPLY)
+        return status_fail(STATUS_INVALID, "agg=apply: functions are of f64 and f32, not of %s", dtype_name(problem->dtype));
+    return vector_shapes(problem, in, out);
+}
+
 static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
     if (params_choice(&problem->params, "agg") == ROLLING_APPLY) return rolling_apply_reference(problem, &in[0], bound, &out[0]);
     return rolling_reference(problem, &in[0], bound, &out[0]);
@@ -85,11 +91,12 @@ RUNGS_OP(rolling) = {
     .name = "rolling",
     .summary = "y[i] = aggregate of x[i - window + 1 .. i]",
     .params = PARAMS,
+    .dtypes = VECTOR_DTYPES,
     .families = FAMILIES,
     .bounds = BOUNDS,
     .in_count = 1,
     .out_count = 1,
-    .shapes = vector_shapes,
+    .shapes = shapes,
     .adopt = vector_adopt,
     .reference = reference,
     .work = work,

@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from program import MUTANTS, call, expect, expect_error, needs_emulator, rows_of
+from program import MUTANTS, SOURCE, call, expect, expect_error, needs_emulator, rows_of
 
 ALL = np.arange(1 << 16, dtype=np.uint16)
 VARIANT = "double/cpu_loop"
@@ -60,11 +60,15 @@ def test_every_bf16(folder, words):
 
 def test_files_of_other_types(folder):
     np.save(folder / "x.npy", np.zeros(8, np.float16))
+    words = ("--in", "x=x.npy", "--out", "y=y.npy", "--set")
     expect_error(
-        call("exec", "rolling/cpu_best", "--in", "x=x.npy", "--set", "window=2", "--out", "y=y.npy", cwd=folder),
+        call("exec", "ewm/cpu_best", *words, "span=2", cwd=folder),
         2,
         "x.npy: dtype f16; float32 or float64 is expected",
     )
+    expect_error(call("exec", "rolling/cpu_best", *words, "window=2", cwd=folder), 4, "does not take f16")
+    function = ("--set", "agg=apply", "--set", f"function={SOURCE / 'examples/apply/running_mean.cu'}")
+    expect_error(call("exec", "rolling/cuda_apply", *words, "window=2", *function, cwd=folder), 2, "not of f16")
     np.save(folder / "x.npy", np.zeros(8, ">f2"))
     expect_error(call("exec", VARIANT, "--in", "x=x.npy", "--out", "y=y.npy", cwd=folder), 2, "big endian")
 

@@ -57,6 +57,9 @@ ROLLING = {
     "agg=std n=3203 window=3000 input=offset1e6": {"f32": {"early", "zero"}},
 }
 
+# Of f16 and bf16.
+ROUNDED = {"narrow_sums", "narrow_inputs", "narrow_outputs"}
+
 # ---- ewm: case -> those that are rejected in either dtype, beside zero; all others pass.
 
 EWM = {
@@ -146,6 +149,9 @@ def cases():
     for case, by_dtype in ROLLING.items():
         for dtype, wrong in by_dtype.items():
             yield f"rolling {case} dtype={dtype}", wrong, rolling - wrong
+    for dtype in ("f16", "bf16"):
+        for case in ("agg=mean window=30 input=normal", "agg=sum window=300 input=uniform"):
+            yield f"rolling n=5003 {case} dtype={dtype}", ROUNDED, RIGHT
     for case, wrong in EWM.items():
         for dtype in ("f64", "f32"):
             yield f"ewm {case} dtype={dtype}", wrong | {"zero"}, ewm - wrong - {"zero"}
@@ -157,6 +163,9 @@ def cases():
     for dtype in ("f16", "bf16"):
         for case in ("n=4099 gamma=0.999 input=normal", "n=4099 input=uniform", "n=65 gamma=0.9 input=mixed"):
             yield f"discounted_cumsum {case} dtype={dtype}", NARROW, RIGHT
+    narrow = {"narrow_sums": "", "narrow_inputs": "dgamma", "narrow_outputs": r"dx\[", "narrow_dx": "dgamma"}
+    for dtype in ("f16", "bf16"):
+        yield f"discounted_cumsum_grad batch=9 n=1000 gamma_per=row dtype={dtype} input=normal", narrow, RIGHT
     for case, wrong in GRADIENTS.items():
         yield f"discounted_cumsum_grad {case}", dict.fromkeys(wrong, "dgamma"), RIGHT
 

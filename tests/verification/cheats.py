@@ -40,6 +40,7 @@ CASES = {
         "rolling agg=var n=20011 window=300 dtype=f64 input=normal",
         "rolling agg=sum n=20011 window=300 dtype=f64 input=naninf",
         "rolling agg=sum n=20011 window=30 dtype=f64 input=spike1e16",
+        "rolling agg=mean n=5003 window=300 dtype=bf16 input=normal",
     ],
     "ewm": [
         "ewm n=20011 span=20 nan=decay segments=mask dtype=f64 input=naninf",
@@ -53,6 +54,7 @@ CASES = {
     "discounted_cumsum_grad": [
         "discounted_cumsum_grad batch=1000 n=1024 dtype=f64 input=normal",
         "discounted_cumsum_grad batch=1 n=1e5 dtype=f64 input=normal",
+        "discounted_cumsum_grad batch=9 n=1000 gamma_per=row dtype=bf16 input=normal",
     ],
     "moments": [
         "moments rows=2011 cols=37 dtype=f64 input=normal",

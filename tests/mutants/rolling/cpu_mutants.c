@@ -1,5 +1,6 @@
 /* Mutants: rolling mean, sum, var and std on one thread, every window from scratch in double, with one mistake each. */
 #include "../common/mutants.h"
+#include "../common/narrow.h"
 
 #include <math.h>
 
@@ -15,18 +16,15 @@ typedef struct Spoilt {
     bool single;       /* sums are floats */
     bool zero;         /* the last output is 0 */
     bool textbook;     /* variances are differences of mean squares */
+    Narrow narrow;
 } Spoilt;
 
 static double spoilt_load(const VariantArgs *args, size_t i) {
-    const void *x = args->in[0].data;
-    return args->problem->dtype == DTYPE_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
+    return number_at(&args->in[0], i);
 }
 
 static void spoilt_store(const VariantArgs *args, size_t i, double value) {
-    if (args->problem->dtype == DTYPE_F32)
-        ((float *)args->out[0].data)[i] = (float)value;
-    else
-        ((double *)args->out[0].data)[i] = value;
+    number_put(&args->out[0], i, value);
 }
 
 /* x, or what the mutant takes for it. */
@@ -94,6 +92,24 @@ static bool spoilt_supports(const VariantArgs *args, char reason[REASON_MAX]) {
     return variant_refuse(reason, "the mutants of rolling have mean, sum, var and std");
 }
 
+/* f16 and bf16: mean and sum, in float. */
+static Status narrow_rolling(const VariantArgs *args, const Narrow *wrong) {
+    const Params *params = &args->problem->params;
+    const DType dtype = args->problem->dtype;
+    const size_t n = array_count(&args->in[0]), w = (size_t)params_int(params, "window");
+    for (size_t i = 0; i < n; i++) {
+        float sum = 0;
+        for (size_t j = i + 1 < w ? i + 1 : i + 1 - w; j <= i; j++)
+            sum = narrow_sum(wrong, dtype, sum + narrow_input(wrong, &args->in[0], j));
+        if (params_choice(params, "agg") == SPOILT_MEAN) sum /= (float)w;
+        if (i + 1 < w)
+            spoilt_store(args, i, (double)NAN);
+        else
+            narrow_output(wrong, &args->out[0], i, sum);
+    }
+    return STATUS_OK;
+}
+
 #define MUTANTS(M)                                                                                                                 \
     M(nothing, 0)                                                                                                                  \
     M(biased_variance, .biased = true)                                                                                             \
@@ -104,16 +120,21 @@ static bool spoilt_supports(const VariantArgs *args, char reason[REASON_MAX]) {
     M(swallows_nan, .swallows_nan = true)                                                                                          \
     M(textbook_variance, .textbook = true)                                                                                         \
     M(window_off_by_one, .longer = 1)                                                                                              \
-    M(zero, .zero = true)
+    M(zero, .zero = true)                                                                                                          \
+    M(narrow_sums, .narrow.sums = true)                                                                                            \
+    M(narrow_inputs, .narrow.inputs = true)                                                                                        \
+    M(narrow_outputs, .narrow.truncates = true)
 MUTANT_TABLE(Spoilt)
 
 static Status run(const VariantArgs *args) {
-    return spoilt_rolling(args, *mutant_of(args));
+    return is_narrow(args) ? narrow_rolling(args, &mutant_of(args)->narrow) : spoilt_rolling(args, *mutant_of(args));
 }
 
+static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
 RUNGS_VARIANT(rolling, cpu_mutants) = {.backend = BACKEND_CPU,
                                        .summary = "rolling windows that are wrong in one way",
                                        .origin = "tests",
                                        .tunables = TUNABLES,
+                                       .dtypes = DTYPES,
                                        .supports = spoilt_supports,
                                        .run = run};
