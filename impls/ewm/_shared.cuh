@@ -18,6 +18,7 @@
 #include "_shared.h"
 #include "common/affine.cuh"
 #include "common/grid.cuh"
+#include "common/narrow.cuh"
 
 /* The case as kernels see it. */
 template <typename T> struct EwmView {
@@ -268,6 +269,22 @@ template <typename Call> static auto ewm_with_types(const VariantArgs *args, Cal
     return ewm_with_state(ewm_case(args), [args, call]<typename State>() {
         return args->problem->dtype == DTYPE_F64 ? call.template operator()<double, State>()
                                                  : call.template operator()<float, State>();
+    });
+}
+
+/* The same of a variant that takes f16 and bf16, too. */
+template <typename Call> static auto ewm_with_storage(const VariantArgs *args, Call call) {
+    return ewm_with_state(ewm_case(args), [args, call]<typename State>() {
+        switch (args->problem->dtype) {
+        case DTYPE_F64:
+            return call.template operator()<double, State>();
+        case DTYPE_F16:
+            return call.template operator()<__half, State>();
+        case DTYPE_BF16:
+            return call.template operator()<__nv_bfloat16, State>();
+        default:
+            return call.template operator()<float, State>();
+        }
     });
 }
 

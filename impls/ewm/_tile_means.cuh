@@ -139,9 +139,10 @@ template <typename State> struct SumsOfTiles {
 
 /* A thread's elements, in the dtype: it stands for few of them, and what is between threads is double. */
 template <typename T, unsigned ITEMS> __device__ RunSum thread_total(const EwmCase &rule, const MeansShared &, const T *own) {
-    T sum = own[0];
+    const SumOf<T> decay = (SumOf<T>)rule.q;
+    SumOf<T> sum = wide(own[0]);
 #pragma unroll
-    for (unsigned k = 1; k < ITEMS; k++) sum = (T)rule.q * sum + own[k];
+    for (unsigned k = 1; k < ITEMS; k++) sum = decay * sum + wide(own[k]);
     return {(double)sum};
 }
 /* Of the threads of lanes 0 .. lane, and of warps; tile_scan() does the same. */
@@ -225,7 +226,7 @@ __device__ __noinline__ void write_growing(const EwmCase &rule, T *own, double s
     if (rule.adjust && count + 1 >= rule.min_periods) {
 #pragma unroll 8
         for (unsigned k = 0; k < ITEMS; k++) {
-            sum = rule.q * sum + (double)own[k];
+            sum = rule.q * sum + (double)wide(own[k]);
             weight = rule.q * weight + 1;
             own[k] = (T)(sum * inverse_of(weight));
         }
@@ -233,7 +234,7 @@ __device__ __noinline__ void write_growing(const EwmCase &rule, T *own, double s
     }
 #pragma unroll 1 /* the few tiles before min_periods */
     for (unsigned k = 0; k < ITEMS; k++) {
-        sum = rule.q * sum + (rule.adjust ? 1 : rule.alpha) * (double)own[k];
+        sum = rule.q * sum + (rule.adjust ? 1 : rule.alpha) * (double)wide(own[k]);
         weight = rule.q * weight + 1;
         own[k] = (T)(count + k + 1 < rule.min_periods ? rule.incomplete : rule.adjust ? sum * inverse_of(weight) : sum);
     }
@@ -246,12 +247,13 @@ __device__ void tile_write(const EwmCase &rule, T *own, const MeansInside &at, c
         return write_growing<T, ITEMS>(rule, own, (rule.adjust ? 1 : rule.alpha) * sum + weight * carry.sum,
                                        inner + weight * carry.weight, carry.count + threadIdx.x * ITEMS);
     }
-    const T decay = (T)rule.q, share = sizeof(T) == sizeof(double) ? (T)rule.alpha : 1 - decay; /* a rounded q: together 1 */
-    T y = (T)(rule.alpha * sum + weight * carry.sum);
+    using S = SumOf<T>;
+    const S decay = (S)rule.q, share = sizeof(S) == sizeof(double) ? (S)rule.alpha : 1 - decay; /* a rounded q: together 1 */
+    S y = (S)(rule.alpha * sum + weight * carry.sum);
 #pragma unroll
     for (unsigned k = 0; k < ITEMS; k++) {
-        y = decay * y + share * own[k];
-        own[k] = y;
+        y = decay * y + share * wide(own[k]);
+        own[k] = (T)y;
     }
 }
 

@@ -124,13 +124,13 @@ template <typename State> struct MomentsOfTiles {
 /* A thread's elements: their mean, then the squares about it. */
 template <typename T, unsigned ITEMS>
 __device__ RunMoments thread_total(const EwmCase &rule, const MomentsShared &shared, const T *own) {
-    double sum = (double)own[0], squares = 0;
+    double sum = (double)wide(own[0]), squares = 0;
 #pragma unroll
-    for (unsigned k = 1; k < ITEMS; k++) sum = rule.q * sum + (double)own[k];
+    for (unsigned k = 1; k < ITEMS; k++) sum = rule.q * sum + (double)wide(own[k]);
     const double mean = sum * shared.lanes.shares[1];
 #pragma unroll
     for (unsigned k = 0; k < ITEMS; k++) {
-        const double delta = (double)own[k] - mean;
+        const double delta = (double)wide(own[k]) - mean;
         squares = fma(rule.q, squares, delta * delta);
     }
     return {mean, squares};
@@ -196,7 +196,7 @@ template <typename T, unsigned ITEMS, typename State>
 __device__ __noinline__ void write_by_states(const EwmCase &rule, T *own, State state, size_t first) {
 #pragma unroll 1
     for (unsigned k = 0; k < ITEMS; k++) {
-        state.push(rule, (double)own[k], first + k == 0);
+        state.push(rule, (double)wide(own[k]), first + k == 0);
         own[k] = (T)state.output(rule, first + k);
     }
 }
@@ -219,23 +219,23 @@ __device__ void tile_write(const EwmCase &rule, T *own, const MomentsInside &bef
     if (rule.agg != EWM_STD) {
 #pragma unroll
         for (unsigned k = 0; k < ITEMS; k++) {
-            push((double)own[k]);
+            push((double)wide(own[k]));
             own[k] = (T)spread;
         }
         return;
     }
     for (unsigned begin = 0; begin < ITEMS; begin += ROOTS) {
         double spreads[ROOTS];
-        T roots[ROOTS];
+        SumOf<T> roots[ROOTS];
 #pragma unroll
         for (unsigned k = 0; k < ROOTS; k++) {
-            if (begin + k < ITEMS) push((double)own[begin + k]);
+            if (begin + k < ITEMS) push((double)wide(own[begin + k]));
             spreads[k] = spread;
         }
         square_roots(spreads, roots);
 #pragma unroll
         for (unsigned k = 0; k < ROOTS; k++)
-            if (begin + k < ITEMS) own[begin + k] = roots[k];
+            if (begin + k < ITEMS) own[begin + k] = (T)roots[k];
     }
 }
 

@@ -9,7 +9,7 @@
  * every block ends, whichever others run beside it, and even alone.
  * Traffic: n reads, n writes; for each tile a total (24 to 96 bytes) written and read by the agent, and a line of 128 bytes. The
  *   words are emptied by a memset before the launch.
- * Rounding: chains of 27 to 63 elements, for means in the dtype; joined by trees over lanes and warps, and by the agent, in double.
+ * Rounding: chains of 27 to 63 elements, for means in the dtype (f16 and bf16: in float); joined by trees over lanes and warps, and by the agent, in double.
  * Limits: one series (segments=none).
  * Origin: scan with published aggregates, Merrill and Garland 2016; the affine operator by Blelloch 1990; weighted moments, West 1979
  *   and Chan, Golub and LeVeque 1979. */
@@ -42,7 +42,7 @@ template <typename T, typename State> static __device__ State thread_state(const
     State state = State();
 #pragma unroll 1
     for (unsigned k = 0; k < ITEMS<T, State>; k++)
-        if (first + k < rule.n) state.push(rule, (double)own[k], first + k == 0);
+        if (first + k < rule.n) state.push(rule, (double)wide(own[k]), first + k == 0);
     return state;
 }
 
@@ -78,7 +78,7 @@ static __device__ __noinline__ bool irregular_tile(const EwmView<T> &view, const
     state.merge(inner);
 #pragma unroll 1
     for (unsigned k = 0; k < ITEMS<T, State> && first + k < rule.n; k++) {
-        state.push(rule, (double)own[k], first + k == 0);
+        state.push(rule, (double)wide(own[k]), first + k == 0);
         own[k] = (T)state.output(rule, first + k);
     }
     return true;
@@ -108,7 +108,7 @@ static __device__ __forceinline__ bool tile_outputs(const EwmView<T> &view, cons
     if (!is_ordinary(rule, inside.total)) return irregular_tile<T, State>(view, plan, tiles, own, shared);
     const bool first = threadIdx.x == 0;
     if (first || threadIdx.x == WARP) {
-        const FiniteRun run = tile_run(plan, index == 0, (double)tile[0]);
+        const FiniteRun run = tile_run(plan, index == 0, (double)wide(tile[0]));
         const typename Kind<State>::Numbers numbers = tile_numbers(rule, run, inside.total);
         if (first) tiles.publish_numbers(index, numbers);
         if (!first || blockDim.x == WARP) tiles.publish_state(index, state_of(State(), rule, run, numbers));
@@ -117,10 +117,10 @@ static __device__ __forceinline__ bool tile_outputs(const EwmView<T> &view, cons
         typename Kind<State>::Numbers before = {};
         bool by_state = false, known = index == 0 || tiles.before(index, &before, &by_state);
         const typename Kind<State>::Carry carry =
-            tile_carry(rule, tile_run(plan, index == 0, (double)tile[0]), low, before, shared->tile);
+            tile_carry(rule, tile_run(plan, index == 0, (double)wide(tile[0])), low, before, shared->tile);
         shared->carry = carry;
         if (known && (by_state || !carry.settled))
-            known = carry_by_state<T, State>(view, plan, tiles, by_state, (double)tile[0], shared);
+            known = carry_by_state<T, State>(view, plan, tiles, by_state, (double)wide(tile[0]), shared);
         shared->known = known;
     }
     __syncthreads();
@@ -147,7 +147,7 @@ static __device__ __noinline__ void publish_again(const EwmView<T> &view, const 
     }
     const Numbers total = agent_broadcast(warps_total<ITEMS<T, State>>(rule, shared.tile, own), warps - 1);
     if (is_ordinary(rule, total)) {
-        const FiniteRun run = tile_run(plan, index == 0, (double)view.x[low]);
+        const FiniteRun run = tile_run(plan, index == 0, (double)wide(view.x[low]));
         const Numbers numbers = tile_numbers(rule, run, total);
         if (lane == 0) tiles.publish_numbers(index, numbers);
         if (lane == 0) tiles.publish_state(index, state_of(State(), rule, run, numbers));
@@ -275,7 +275,7 @@ template <typename T, typename State> static EwmLaunch launch_of(const VariantAr
             launch_scan<T, State>};
 }
 static EwmLaunch launch_for(const VariantArgs *args) {
-    return ewm_with_types(args, [args]<typename T, typename State>() { return launch_of<T, State>(args); });
+    return ewm_with_storage(args, [args]<typename T, typename State>() { return launch_of<T, State>(args); });
 }
 
 /* Scratch: what the tiles exchange. */
@@ -305,6 +305,7 @@ RUNGS_VARIANT(ewm, cuda_agent_scan) = {
     .summary = "one launch: tiles publish states, an agent block scans them and publishes what precedes each tile",
     .origin = "Merrill and Garland 2016; Blelloch 1990; West 1979",
     .tunables = TUNABLES,
+    .dtypes = STORAGE_TYPES,
     .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,

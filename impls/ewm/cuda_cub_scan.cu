@@ -8,7 +8,7 @@
  *   has published all up to it (decoupled look-back).
  * Traffic: n reads, n writes, and CUB's tile descriptors (a state and a flag per tile).
  * Rounding: trees whose shape CUB chooses at run time, by the order in which blocks finish: the last bits may differ from run to
- *   run. Doubles for both dtypes.
+ *   run. Doubles for all dtypes.
  * Limits: none. States are large (16 to 80 bytes), so CUB gives few elements to a thread.
  * Origin: Merrill and Garland 2016 ("Single-pass parallel prefix scan with decoupled look-back"), in CUB; the affine operator by
  *   Blelloch 1990. */
@@ -22,7 +22,7 @@ template <typename T, typename State> struct ElementStates : ScanIterator<Elemen
     EwmView<T> view;
     __host__ __device__ State at(size_t i) const {
         State state;
-        state.push(view.rule, (double)view.x[i], view.begins(i));
+        state.push(view.rule, (double)wide(view.x[i]), view.begins(i));
         return state;
     }
 };
@@ -50,7 +50,7 @@ template <typename T, typename State> static Status scan(const VariantArgs *args
 
 static Status scan_any(const VariantArgs *args, void *temporary, size_t *bytes) {
     if (array_count(&args->in[0]) == 0) return STATUS_OK;
-    return ewm_with_types(args, [=]<typename T, typename State>() { return scan<T, State>(args, temporary, bytes); });
+    return ewm_with_storage(args, [=]<typename T, typename State>() { return scan<T, State>(args, temporary, bytes); });
 }
 
 static Status run(const VariantArgs *args) {
@@ -67,6 +67,7 @@ RUNGS_VARIANT(ewm, cuda_cub_scan) = {
     .backend = BACKEND_CUDA,
     .summary = "one cub::DeviceScan from elements to outputs, by way of states",
     .origin = "CUB; Merrill and Garland 2016",
+    .dtypes = STORAGE_TYPES,
     .scratch_bytes = scratch_bytes,
     .run = run,
 };

@@ -228,6 +228,7 @@ RUNGS_OP(ewm) = {
     .name = "ewm",
     .summary = "exponentially weighted mean, variance or standard deviation of x[0 .. i]",
     .params = PARAMS,
+    .dtypes = VECTOR_DTYPES,
     .families = FAMILIES,
     .bounds = BOUNDS,
     .in_count = 2,

@@ -62,7 +62,7 @@ def test_files_of_other_types(folder):
     np.save(folder / "x.npy", np.zeros(8, np.float16))
     words = ("--in", "x=x.npy", "--out", "y=y.npy", "--set")
     expect_error(
-        call("exec", "ewm/cpu_best", *words, "span=2", cwd=folder),
+        call("exec", "moments/cpu_best", "--in", "x=x.npy", "--out", "mean=y.npy", cwd=folder),
         2,
         "x.npy: dtype f16; float32 or float64 is expected",
     )

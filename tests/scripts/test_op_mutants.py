@@ -152,6 +152,8 @@ def cases():
     for dtype in ("f16", "bf16"):
         for case in ("agg=mean window=30 input=normal", "agg=sum window=300 input=uniform"):
             yield f"rolling n=5003 {case} dtype={dtype}", ROUNDED, RIGHT
+    for dtype in ("f16", "bf16"):
+        yield f"ewm n=5003 span=300 adjust=false dtype={dtype} input=normal", NARROW, RIGHT
     for case, wrong in EWM.items():
         for dtype in ("f64", "f32"):
             yield f"ewm {case} dtype={dtype}", wrong | {"zero"}, ewm - wrong - {"zero"}

@@ -45,6 +45,7 @@ CASES = {
     "ewm": [
         "ewm n=20011 span=20 nan=decay segments=mask dtype=f64 input=naninf",
         "ewm agg=var n=5003 span=20 dtype=f64 input=normal",
+        "ewm n=5003 span=300 adjust=false dtype=bf16 input=normal",
     ],
     "discounted_cumsum": [
         "discounted_cumsum n=1025 dtype=f32 input=uniform",
