@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 import modules
+import ptx
 
 CXX = (".cu", ".cpp", ".cc", ".cxx", ".cuh")
 PREFIXED = "-I", "-D", "-U", "-std=", "--std="  # for clang too; the other flags of nvcc mean nothing here
@@ -60,6 +61,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTIL
 CCCL = re.compile(
     r"cuda/|nv/|thrust/|cub/util_|cuda_fp[468]\.h"
 )  # the rest of CUB has stand-ins in emulator/include, or is refused
+CLUSTERS = "cudaLaunchAttributeClusterDimension", "__cluster_dims__", "this_cluster"
 ENUMERATORS = re.compile(  # of emulator/engine.h
     r"WARP_(SYNC|ALL|ANY|BALLOT|SHUFFLE\w*|MATCH_\w+|REDUCE_\w+)|BARRIER_(PLAIN|COUNT|AND|OR)"
     r"|ACCESS_(LOAD|STORE|UPDATE|EXCHANGE)|SCOPE_(BLOCK|DEVICE|SYSTEM)"
@@ -228,11 +230,34 @@ class CudaText:
         for i, word in enumerate(self.words):
             if TEXTURES.fullmatch(word) and (word.startswith("cuda") or self.words[i + 1] in ("<", "(")):
                 self.refuse(i, f"{word}: textures and surfaces are not emulated")
+            if word in CLUSTERS:
+                self.refuse(i, f"{word}: clusters are not emulated")
             if word in ("asm", "__asm__", "__asm"):
                 text = next((j for j in range(i, min(i + 5, len(self.words))) if self.tokens[j]["text"]), i)
                 found = PTX.match(self.text[self.tokens[text].start() : self.tokens[self.closing(text - 1)].end()])
                 if found:
-                    self.refuse(i, f"inline PTX is not emulated: {found[1]}")
+                    self.inline(i, text - 1, found[1])
+
+    def inline(self, i, bracket, opcode):
+        """An asm statement of PTX becomes C++, or is refused."""
+        end, sections, depth, start = self.closing(bracket), [], 0, bracket + 1
+        for j in range(bracket + 1, end + 1):
+            depth += (self.words[j] in OPENING) - (self.words[j] in CLOSING)
+            if j == end or (depth == 0 and self.words[j] in (":", "::")):
+                sections += [(start, j)] + [(j, j)] * (self.words[j] == "::")
+                start = j + 1
+        operands = []
+        for first, last in sections[1:3]:
+            brackets = [j for j in range(first, last) if self.words[j] == "(" and self.tokens[j - 1]["text"]]
+            operands += [self.source(j + 1, self.closing(j)) for j in brackets]
+        try:
+            self.edit(i, end + 1, ptx.translated(self.source(*sections[0]), operands))
+        except ptx.Unknown as unknown:
+            self.refuse(i, f"inline PTX is not emulated: {unknown if '.' in str(unknown) else opcode}")
+
+    def source(self, first, last):
+        """The text of tokens, on one line."""
+        return " ".join(self.words[first:last])
 
     def rewritten(self):
         self.refusals()
@@ -242,6 +267,8 @@ class CudaText:
         self.renamed()
         parts, at = [], 0
         for start, end, text in sorted(self.edits):
+            if start < at:  # inside of what was rewritten as a whole
+                continue
             parts += [self.text[at:start], text]
             at = end
         return "".join([*parts, self.text[at:]])

@@ -14,6 +14,8 @@
 
 #include "emulator/cuda_program_math.h"
 
+#include "emulator/cuda_program_ptx.h"
+
 /* A launch: cmake/program.py writes `k<<<grid, block>>>(x, y)` as EmulatorKernel{"k", [&](const auto &...values) { k(values...); }}
  * .on(grid, block)(x, y), so that the compiler deduces template arguments and converts as in a call. */
 template <typename Call, typename... Values> struct EmulatorBound {
@@ -81,6 +83,16 @@ static inline cudaError_t emulator_launch_packed(const EmulatorKernel<Call> &lau
 EMULATOR_LAUNCH_BY_ADDRESS(cudaLaunchKernel, false)
 EMULATOR_LAUNCH_BY_ADDRESS(cudaLaunchCooperativeKernel, true)
 #undef EMULATOR_LAUNCH_BY_ADDRESS
+#define cudaLaunchKernelEx emulator_launch_ex /* the toolkit's passes pointers on, whose types nobody knows here */
+template <typename... Params, typename... Args>
+static inline cudaError_t emulator_launch_ex(const cudaLaunchConfig_t *config, void (*kernel)(Params...), Args &&...arguments) {
+    EmulatorKernel launch(nullptr, [kernel](const auto &...values) { kernel(values...); });
+    launch.on(config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream);
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == cudaLaunchAttributeCooperative) launch.cooperative = config->attrs[i].val.cooperative != 0;
+    launch.address = reinterpret_cast<const void *>(kernel);
+    return launch(static_cast<Params>(arguments)...);
+}
 
 /* What the toolkit's headers keep for nvcc: kernels and symbols by name. */
 #define EMULATOR_BY_KERNEL(name, Parameters, ...)                                                                                  \

@@ -1,6 +1,6 @@
 __global__ void lane(int *x) {
     int id;
-    asm volatile("mov.u32 %0, %%laneid;" : "=r"(id));
+    asm volatile("vshr.u32.u32.u32.clamp.add %0, %0, %0, %0;" : "+r"(id));
     x[threadIdx.x] = id;
 }
 

@@ -108,14 +108,13 @@ def try_one(line, folder):
         )
         more = sorted(name for name in named if name != path.name and (here / name).exists())
         flags, words = words_of(here / "Makefile")
-        found = {}
         for largest in LARGE:
             found = attempt(here, pathlib.Path(path.name), [*more, *flags], smaller(words, largest))
-            if found["code"] in (None, 0, 2) or found["faults"]:
+            compiles = found["code"] != 2 or not found["said"]
+            own_check = re.search(r"\bFAIL(ED|URE)?\b|\bfailed\b", found.get("tail", ""))
+            runs = compiles and bool(found["faults"] or (found["code"] == 0 and not own_check))
+            if runs or not compiles or found["code"] is None:
                 break
-        compiles = found["code"] != 2 or not found["said"]
-        own_check = re.search(r"\bFAIL(ED|URE)?\b|\bfailed\b", found.get("tail", ""))
-        runs = compiles and bool(found["faults"] or (found["code"] == 0 and not own_check))
         return {"program": path.parent.name, "compiles": compiles, "runs": runs, **found}
 
 

@@ -36,6 +36,7 @@ declare -A parts=(
     [emulator/cuda_sync.h]=emulator/cuda.h
     [emulator/cuda_program.h]=cmake/program.py
     [emulator/cuda_program_cccl.h]=cmake/program.py
+    [emulator/cuda_program_ptx.h]=emulator/cuda_program.h
     [emulator/cuda_program_math.h]=emulator/cuda_program.h
     [impls/rolling/_best_long.h]=impls/rolling/_best_f64.c
     [impls/rolling/_best_short.h]=impls/rolling/_best_f64.c

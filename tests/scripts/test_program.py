@@ -49,6 +49,15 @@ def test_cuda_std_atomics_and_thrust_by_their_own_headers():
     assert (done.returncode, done.stdout) == (0, "sum 320, first 2, last 8, counted 64\n"), done.stderr
 
 
+def test_inline_ptx_of_the_list():
+    done = attempt("ptx_list.cu")
+    assert (done.returncode, done.stdout) == (0, "0 wrong, products 0, 0 and 0\n"), done.stderr
+    done = attempt("ptx_list.cu", "--emulator", "race", "--", "read before the wait")
+    assert done.returncode == 1
+    assert "writes by an asynchronous copy at ptx_list.cu:" in done.stderr
+    assert row(done, "copies")[2] == "data race"
+
+
 def test_names_of_the_emulators_and_eight_bits():
     done = attempt("names.cu", "--emulator", "address")
     assert (done.returncode, done.stdout) == (0, "10\n"), done.stderr
@@ -75,7 +84,7 @@ def test_a_race_is_found():
     ("file", "said"),
     [
         ("library.cu", "library.cu:2: cublasCreate_v2 is not emulated"),
-        ("ptx.cu", "ptx.cu:3: inline PTX is not emulated: mov.u32"),
+        ("ptx.cu", "ptx.cu:3: inline PTX is not emulated: vshr.u32.u32.u32.clamp.add"),
         ("texture.cu", "texture.cu:1: cudaTextureObject_t: textures and surfaces are not emulated"),
     ],
 )
@@ -95,6 +104,23 @@ def test_files_of_one_program_and_flags(tmp_path):
     )
     done = attempt("kernel.cu", "main.cpp", "-D", "VALUE=9", "-lcudart", cwd=tmp_path)
     assert done.returncode == 9, done.stderr
+
+
+def test_launches_by_a_configuration(tmp_path):
+    text = "__global__ void k(float *x, int n) { x[blockIdx.x * blockDim.x + threadIdx.x] = n; }\nint main() {\n"
+    text += (
+        "    float *x; cudaMallocManaged(&x, 256); cudaLaunchConfig_t config = {}; cudaLaunchAttribute attribute[1];\n"
+    )
+    text += "    config.gridDim = 2; config.blockDim = 32; config.attrs = attribute; config.numAttrs = 1;\n"
+    text += "    attribute[0].id = WHICH;\n    attribute[0].val.cooperative = 1;\n"
+    text += "    const int error = cudaLaunchKernelEx(&config, k, x, 7L); cudaDeviceSynchronize();\n"
+    text += "    return error ? 90 : (int)x[63];\n}\n"
+    (tmp_path / "k.cu").write_text(text)
+    done = attempt("k.cu", "-DWHICH=cudaLaunchAttributeCooperative", "--emulator", "address", cwd=tmp_path)
+    assert done.returncode == 7, done.stderr
+    done = attempt("k.cu", "-DWHICH=cudaLaunchAttributeClusterDimension", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "k.cu:5: cudaLaunchAttributeClusterDimension: clusters are not emulated" in done.stderr
 
 
 def test_a_launch_that_hardware_would_refuse(tmp_path):
