@@ -188,3 +188,30 @@ def test_one_kernels_race_does_not_hide_anothers_and_schedules_are_counted(tmp_p
     assert row(done, "right") == (2, 2, "-")
     line = next(line for line in done.stderr.splitlines() if line.startswith("right"))
     assert line.split() == ["right", "2", "2", "12", "-"]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "found", "volatile_as_plain"),
+    [
+        ("scope", "data race", None),
+        ("scope_right", "-", "-"),
+        ("device_variable", "data race", None),
+        ("unread_variable", "data race", None),
+        ("lock_right", "-", "-"),
+        ("sequence_right", "-", "-"),
+        ("no_fence_after", "-", "data race"),
+        ("fence_after_right", "-", "-"),
+        ("release_of_block", "data race", None),
+        ("release_right", "-", None),
+        ("copy_read_early", "data race", None),
+        ("same_value", "same-value race", None),
+        ("unset", "uninitialised read", None),
+        ("exchange_right", "-", None),
+    ],
+)
+def test_causes_of_missed_races_and_false_alarms(kernel, found, volatile_as_plain, monkeypatch):
+    words = ["causes.cu", "--emulator", "race", "--", kernel]
+    assert row(attempt(*words), kernel)[2] == found
+    if volatile_as_plain:
+        monkeypatch.setenv("RUNGS_EMULATOR_VOLATILE", "0")
+        assert row(attempt(*words), kernel)[2] == volatile_as_plain
