@@ -111,25 +111,62 @@ static double read_element(const Rewriting *self, const void *from, size_t i) {
     return self->dtype == DTYPE_U8 ? (double)((const unsigned char *)from)[i] : number_in(self->dtype, from, i);
 }
 
-static void write_element(const Rewriting *self, size_t i, double value) {
-    if (self->dtype == DTYPE_U8)
-        ((unsigned char *)self->to)[i] = (unsigned char)value;
+static void write_element(DType dtype, void *to, size_t i, double value) {
+    if (dtype == DTYPE_U8)
+        ((unsigned char *)to)[i] = (unsigned char)value;
     else
-        number_set(self->dtype, self->to, i, value);
+        number_set(dtype, to, i, value);
+}
+
+static size_t rewritten_place(const Rewriting *self, size_t state, int k) {
+    return place_near(&self->how, vary_place(self->how.element_key, state, k, self->n), self->n);
+}
+
+static double rewritten_value(const Rewriting *self, size_t i) {
+    const double a = read_element(self, self->a, i), b = self->how.how == VARY_MIX ? read_element(self, self->b, i) : a;
+    return self->how.how == VARY_LETTERS ? vary_letter(&self->how, i + 8, (unsigned char)a) : other_number(&self->how, i, a, b);
 }
 
 void vary_rewrite(Rewriting *self, size_t state) {
-    const Vary *how = &self->how;
     while (self->changed > 0) {
         const int k = --self->changed;
-        write_element(self, self->place[k], self->was[k]);
+        write_element(self->dtype, self->to, self->place[k], self->was[k]);
     }
     for (int k = 0; k < VARY_PLACES && state > 0; k++) {
-        const size_t i = place_near(how, vary_place(how->element_key, state, k, self->n), self->n);
+        const size_t i = rewritten_place(self, state, k);
         if (i >= self->n) continue;
-        const double a = read_element(self, self->a, i), b = how->how == VARY_MIX ? read_element(self, self->b, i) : a;
         self->place[self->changed] = i;
         self->was[self->changed++] = read_element(self, self->to, i);
-        write_element(self, i, how->how == VARY_LETTERS ? vary_letter(how, i + 8, (unsigned char)a) : other_number(how, i, a, b));
+        write_element(self->dtype, self->to, i, rewritten_value(self, i));
+    }
+}
+
+/* back: to what it is in state 0. */
+static Patch patch_of(const Rewriting *self, size_t i, bool back) {
+    const size_t size = dtype_size(self->dtype);
+    _Alignas(uint64_t) unsigned char element[sizeof(uint64_t)] = {0};
+    void *first = (void *)((uintptr_t)element - i * size); /* where element 0 would be */
+    Patch out = {0};
+    if (i >= self->n) return out;
+    if (back)
+        vary_some(&self->how, self->dtype, i, i + 1, self->a, self->b, first);
+    else
+        write_element(self->dtype, first, i, rewritten_value(self, i));
+    out = (Patch){.to = (char *)self->to + i * size, .size = size};
+    memcpy(&out.bits, element, sizeof out.bits);
+    return out;
+}
+
+void vary_patches(const Rewriting *self, size_t state, Patch out[VARY_PATCHES]) {
+    size_t now[VARY_PLACES];
+    for (int k = 0; k < VARY_PLACES; k++) {
+        now[k] = state > 0 ? rewritten_place(self, state, k) : self->n;
+        out[k] = patch_of(self, now[k], false);
+    }
+    for (int k = 0; k < VARY_PLACES; k++) {
+        size_t before = rewritten_place(self, state + 1, k);
+        for (int j = 0; j < VARY_PLACES; j++)
+            if (before == now[j]) before = self->n;
+        out[VARY_PLACES + k] = patch_of(self, before, true);
     }
 }

@@ -75,6 +75,18 @@ typedef struct Rewriting {
 
 void vary_rewrite(Rewriting *self, size_t state);
 
+/* An element to be written; size 0: none. */
+typedef struct Patch {
+    void *to;
+    uint64_t bits; /* its first `size` bytes */
+    size_t size;
+} Patch;
+
+/* For memory that only a kernel can write: what brings the input from state + 1 into `state`, each element once, in any order. The
+ * two sets are on the host, `to` is never read. */
+enum { VARY_PATCHES = 2 * VARY_PLACES };
+void vary_patches(const Rewriting *self, size_t state, Patch out[VARY_PATCHES]);
+
 /* Place k < VARY_PLACES of a state, below n. */
 static inline size_t vary_place(uint64_t key, size_t state, int k, size_t n) {
     const uint64_t bits = rng_at(~key, state), turned = k ? bits << 16 * k | bits >> (64 - 16 * k) : bits;

@@ -33,6 +33,7 @@ def from_arrow(arrow):
 
 class Numpy:
     """give(array, held): the library's form of an array or a column of strings; in `held`, its form of others, where that can be written.
+    memory(given): an array of the memory of an input, which says where it is by NumPy's or CUDA's array interface.
     take(value): NumPy's array of a result, or a column of strings. table(value): the columns of a table by name; None: it is none."""
 
     types = (numpy.ndarray,)
@@ -43,11 +44,19 @@ class Numpy:
     def give(self, array, held):
         return array
 
+    def memory(self, given):
+        return self.take(given)
+
     def take(self, value):
         return value
 
     def table(self, value):
         return None
+
+
+class OnGpu(Numpy):
+    def memory(self, given):
+        return given
 
 
 class Torch(Numpy):
@@ -70,6 +79,9 @@ class Torch(Numpy):
             tensor = self.view(tensor, self.torch.bfloat16) if brain else tensor
             return tensor.to(self.device, copy=True) if held is None else held.copy_(tensor)
 
+    def memory(self, given):
+        return given if given.is_cuda else self.take(given)
+
     def take(self, value):
         if value.layout is not self.torch.strided or value.device.type not in ("cpu", "cuda"):
             raise Failure("check", f"run() gives a tensor that is {value.layout} on {value.device.type}")
@@ -81,7 +93,7 @@ class Torch(Numpy):
         return self.numpy(self.view(value, self.torch.int16)).view(ml_dtypes.bfloat16)
 
 
-class Cupy(Numpy):
+class Cupy(OnGpu):
     def __init__(self, device):
         import cupy
 
@@ -98,7 +110,7 @@ class Cupy(Numpy):
         return self.get(value)
 
 
-class Numba(Numpy):
+class Numba(OnGpu):
     """On a GPU, where an array without elements is None."""
 
     def __init__(self, device):
@@ -226,6 +238,9 @@ class Cudf(Numpy):
         if not isinstance(array, numpy.ndarray):
             return self.column.from_arrow(array)
         return self.column.from_array_interface(numpy.ascontiguousarray(array.reshape(-1))) if array.size else None
+
+    def memory(self, given):
+        return given.data()
 
     def take(self, value):
         return from_arrow(self.to_arrow(value))
@@ -386,10 +401,24 @@ class Exchange:
         self.given = {name: self.form.give(between(array), self.given.get(name)) for name, array in self.arrays.items()}
         return self.given
 
-    def views(self):
-        """NumPy's arrays of the library's inputs, on their memory where the library has them so."""
+    def numbers(self):
+        """The library's inputs that are arrays of numbers, by name."""
         given = {name: form for name, form in self.given.items() if isinstance(self.arrays[name], numpy.ndarray)}
-        return {name: self.form.take(form) for name, form in given.items() if form is not None}
+        return {name: form for name, form in given.items() if form is not None}
+
+    def place(self, name, on_gpu):
+        """Where the library seems to keep this input, one number behind the other, and what holds that memory; (None, None): not so."""
+        form, array = self.numbers().get(name), self.arrays[name]
+        memory = None if form is None else self.form.memory(form)
+        interface = getattr(memory, "__cuda_array_interface__" if on_gpu else "__array_interface__", None)
+        if not interface or interface.get("strides") is not None:
+            return None, None
+        size = math.prod(interface["shape"]) * numpy.dtype(interface["typestr"]).itemsize
+        return (interface["data"][0], memory) if size == array.nbytes else (None, None)
+
+    def copy(self, name):
+        """NumPy's array of this input as it is now."""
+        return self.form.take(self.numbers()[name])
 
     def expect_inverse(self):
         """Raises unless the library's inputs, converted back, equal what they were made from: only run() computes, and it must not write to them."""

@@ -15,26 +15,25 @@ VariedInput = structure(  # as in measure/measure.h
 )
 DTYPES = {"<f4": 0, "<f8": 1, "<i4": 2, "<i8": 3, "|u1": 4, "<f2": 5, "<V2": 6}  # as in base/array.h
 REWRITTEN_BYTES = 16 << 20  # a sample is one call where there are more
+REWRITTEN_BYTES_GPU = 64 << 20
 SLOW_CALL_SECONDS = 0.05  # of a call that warms the caches
 
 
 class Rotation:
-    def __init__(self, sets, vary, c, load, call, ask, offer, views):
-        """sets: two dictionaries of read-only arrays, from which timed calls get theirs. vary: of the command `time`. c: librungs_measure.so.
+    def __init__(self, sets, vary, engine, load, call, ask, offer, exchange):
+        """sets: two dictionaries of read-only arrays, from which timed calls get theirs. vary: of the command `time`. engine: peer_timing.Engine.
         load(inputs); call() with its wait; ask(key, mode, sample, of) -> the parent's answer; offer(mode, sample, of, kept) puts the outputs before
-        the parent if it wants them. views() -> NumPy's arrays of what was loaded, by name."""
+        the parent if it wants them. exchange: peer_forms.Exchange."""
         self.sets, self.vary, self.load, self.call, self.ask, self.offer = sets, vary, load, call, ask, offer
-        self.views, self.rewrite = views, c.measure_rewrite
-        self.vary_input, self.rewrite_input = c.measure_vary, c.measure_rewritten
+        self.exchange, self.engine = exchange, engine
+        self.vary_input, self.rewrite_input = engine.c.measure_vary, engine.c.measure_rewritten
         for function in (self.vary_input, self.rewrite_input):
             function.restype = None
             function.argtypes = [ctypes.POINTER(VariedInput), *[ctypes.c_void_p] * 3]
-        self.rewrite.restype, self.rewrite.argtypes = None, [ctypes.c_void_p, ctypes.c_size_t]
         self.arrays = {
             name: array.copy() if how and array.size else array
             for how, (name, array) in zip(vary, sets[0].items(), strict=True)
         }
-        self.fixed = False  # a graph has been captured with the inputs that are loaded
         self.mode = None  # what the samples count for, if it is not the engine's own name
         self.use(random.getrandbits(63))
         begin = perf_counter()
@@ -60,36 +59,36 @@ class Rotation:
 
     def aim_rewriting(self):
         """The calls of a sample find the library's own inputs rewritten, where a library keeps them as NumPy does."""
-        self.held = self.views()
+        self.held = []  # while it is written to
         self.rewrite_input(None, None, None, None)
-        for name, array, made, sets in self.varied(self.key):
-            view = self.held.get(name)
-            if view is None or view.dtype != array.dtype or view.size != array.size or not view.flags.c_contiguous:
+        for name, _, made, sets in self.varied(self.key):
+            address, memory = self.exchange.place(name, self.engine.library.on_gpu)
+            if address is None:
                 return False
-            self.rewrite_input(made, *sets, view.ctypes.data)
+            self.held.append(memory)
+            self.rewrite_input(made, *sets, address)
         return True
 
     def shows_rewriting(self):
         """Does what is written where a library's inputs seem to be show in all of them?"""
-        if sum(array.nbytes for array in self.arrays.values()) > REWRITTEN_BYTES or not self.aim_rewriting():
+        most = REWRITTEN_BYTES_GPU if self.engine.library.on_gpu else REWRITTEN_BYTES
+        if sum(array.nbytes for array in self.arrays.values()) > most or not self.aim_rewriting():
             return False
         first, seen = self.copies(), set()
-        for state in range(1, 9):
-            self.rewrite(None, state)
+        for state in range(8, 0, -1):
+            self.engine.rewrite(state)
             seen |= {name for name, array in self.copies().items() if array != first[name]}
-        self.rewrite(None, 0)
-        return seen == set(first)
+        self.engine.rewrite(0)
+        return seen == set(first) and self.copies() == first
 
     def copies(self):
-        views = self.views()
-        return {name: views[name].tobytes() for name, *_ in self.varied(self.key)}
+        self.engine.library.wait()
+        return {name: self.exchange.copy(name).tobytes() for name, *_ in self.varied(self.key)}
 
     def next(self, mode, index, count):
         return self.ask(wire.KEY_NEXT, mode, index, count)[wire.KEY_KEY]
 
     def before(self, place):
-        if self.fixed:
-            return
         key = self.next(self.mode or place.mode.decode(), place.index, place.count)
         if place.warm and not self.slow:
             self.use(key, almost=True)
@@ -100,11 +99,3 @@ class Rotation:
 
     def taken(self, place, kept):
         self.offer(self.mode or place.mode.decode(), place.index, place.count, kept)
-
-    def fix(self, mode):
-        """Loads the inputs of this mode's samples; they stay."""
-        self.use(self.next(mode, 0, 0))
-        self.mode, self.fixed = mode, True
-
-    def release(self):
-        self.mode, self.fixed = None, False

@@ -5,7 +5,8 @@ import ctypes
 import os
 
 import peer_protocol as wire
-from peer_libraries import LIBRARIES, reply
+from peer_libraries import reply
+from peer_protocol import Failure
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 FAILED = 7  # STATUS_INTERNAL; what went wrong is the exception
@@ -20,7 +21,7 @@ Flag, Size, Text, Pointer = ctypes.c_bool, ctypes.c_size_t, ctypes.c_char_p, cty
 Numbers = ctypes.POINTER(ctypes.c_double)
 SamplePlace = structure("SamplePlace", mode=Text, index=Size, count=Size, pilot=Flag, warm=Flag, back_to_back=Flag)
 BEFORE = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace))
-BETWEEN = ctypes.CFUNCTYPE(None, Pointer, Size)
+BETWEEN = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, Size)
 TAKEN = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace))
 MeasuredWork = structure(
     "MeasuredWork",
@@ -72,19 +73,31 @@ class Ranges:
 
 
 class Engine:
-    """path: librungs_measure.so."""
+    """path: librungs_measure.so. library: of peer_libraries.LIBRARIES."""
 
-    def __init__(self, path):
-        self.c = ctypes.CDLL(path)
-        self.c.status_message.restype = ctypes.c_char_p
+    def __init__(self, path, library):
+        self.c, self.library = ctypes.CDLL(path), library
+        self.c.status_message.restype = self.c.status_word.restype = ctypes.c_char_p
         work, pace, samples = map(ctypes.POINTER, (MeasuredWork, SamplingPace, Samples))
         self.c.measure_gpu.argtypes = [ctypes.c_int, work, ctypes.c_void_p, pace, samples]
         self.c.measure_cpu.argtypes = [ctypes.c_int, work, pace, samples]
         self.c.samples_free.argtypes = [samples]
+        self.rewrites = BETWEEN(("measure_rewrite_gpu" if library.on_gpu else "measure_rewrite", self.c))
 
-    def time(self, mode, run, library, limits, rotation=None):
+    def rewrite(self, state):
+        """Writes to the library's inputs (peer_rotation.py) what the call of that state finds."""
+        self.expect_ok(self.rewrites(self.stream(), state))
+
+    def expect_ok(self, status):
+        if status:
+            raise Failure(self.c.status_word(status).decode(), self.c.status_message().decode())
+
+    def stream(self):
+        return self.library.stream() if self.library.on_gpu else None
+
+    def time(self, mode, run, limits, rotation=None):
         """One mode as the protocol's reply has it. What run() and rotation (peer_rotation.py) raise is raised here."""
-        raised, kept = [], [None]
+        raised, kept, library = [], [None], self.library
 
         def guarded(work):
             try:
@@ -105,22 +118,21 @@ class Engine:
         if rotation:
             work.before = BEFORE(lambda _, place: guarded(lambda: before(place.contents)))
             work.taken = TAKEN(lambda _, place: guarded(lambda: rotation.taken(place.contents, kept[0])))
-            if not library.on_gpu and rotation.rewrites:
-                work.between = ctypes.cast(self.c.measure_rewrite, BETWEEN)
-            elif not library.on_gpu:
+            if rotation.rewrites:
+                work.between, work.between_context = self.rewrites, self.stream()
+            else:
                 work.after = CALL(lambda _: 0)  # a sample is one call
         bounds = SamplingPace(limits[wire.KEY_MIN_SAMPLES], limits[wire.KEY_MAX_SAMPLES], limits[wire.KEY_SECONDS])
         number = ctypes.c_int()
         self.c.mode_parse(mode.encode(), ctypes.byref(number))
         status = (
-            self.c.measure_gpu(number, work, library.stream(), bounds, out)
+            self.c.measure_gpu(number, work, self.stream(), bounds, out)
             if library.on_gpu
             else self.c.measure_cpu(number, work, bounds, out)
         )
         if raised:
             raise raised[0]
-        if status:
-            raise RuntimeError(self.c.status_message().decode())
+        self.expect_ok(status)
         try:
             return as_reply(out)
         finally:
@@ -188,28 +200,29 @@ def captured(library, run, fetch):
     return lambda: (replay(), kept)[1], None
 
 
-def time_graph(engine, run, library, limits, fetch, rotation):
-    """A graph reads the inputs where they were when it was captured, so they stay what they are: a set that the parent has drawn."""
+def time_graph(engine, run, limits, fetch, rotation):
+    """A replay reads the inputs where they were when it was captured, which is where the library gets those of each sample."""
+    replay, why = captured(engine.library, run, fetch)
+    if why:
+        return reply(why_none=why)
     if rotation:
-        rotation.fix("graph")
-    replay, why = captured(library, run, fetch)
+        rotation.mode = "graph"
     try:
-        return reply(why_none=why) if why else engine.time("hot", replay, library, limits, rotation)
+        return engine.time("hot", replay, limits, rotation)
     finally:
         if rotation:
-            rotation.release()
+            rotation.mode = None
 
 
-def time_modes(engine, name, run, command, fetch, rotation=None):
-    """name: of peer_libraries.LIBRARIES. fetch(kept) -> the result of a call as NumPy arrays by name. rotation: peer_rotation.Rotation; None:
-    the inputs stay, and nothing is compared."""
-    library = LIBRARIES[name]()
-    timing = {}
+def time_modes(engine, run, command, fetch, rotation=None):
+    """fetch(kept) -> the result of a call as NumPy arrays by name. rotation: peer_rotation.Rotation; None: the inputs stay, and nothing is
+    compared."""
+    library, timing = engine.library, {}
     for mode in command[wire.KEY_MODES]:
         if library.times_itself:
             timing[mode] = library.time(mode, run, command, rotation)
         elif mode == "graph" and library.captures:
-            timing[mode] = time_graph(engine, run, library, command, fetch, rotation)
+            timing[mode] = time_graph(engine, run, command, fetch, rotation)
         else:
-            timing[mode] = engine.time(mode, run, library, command, rotation)
+            timing[mode] = engine.time(mode, run, command, rotation)
     return timing

@@ -269,19 +269,19 @@ class Worker:
             LIBRARIES[self.clock]().wait()
 
     def time(self, command):
-        engine = peer_timing.Engine(self.measure)
+        engine = peer_timing.Engine(self.measure, LIBRARIES[self.clock]())
         rotation = peer_rotation.Rotation(
             self.sets,
             command[wire.KEY_VARY],
-            engine.c,
+            engine,
             self.give,
             lambda: self.wait(self.call()),
             self.ask,
             self.taken,
-            self.exchange.views,
+            self.exchange,
         )
         self.poison_outputs()
-        timing = peer_timing.time_modes(engine, self.clock, self.call, command, self.fetched, rotation)
+        timing = peer_timing.time_modes(engine, self.call, command, self.fetched, rotation)
         self.exchange.expect_inverse()
         return {wire.KEY_OK: True, wire.KEY_TIMING: timing}
 

@@ -20,30 +20,24 @@ typedef struct CpuSession {
 } CpuSession;
 
 /* What between() takes, with the calls left out. */
-static void measure_between(CpuSession *session) {
+static Status measure_between(CpuSession *session) {
     enum { TIMES = 64 };
     const MeasuredWork *work = session->work;
-    work->between(work->between_context, TIMES);
+    TRY(work->between(work->between_context, TIMES));
     const double begin = clock_seconds();
-    for (size_t left = TIMES; left-- > 0;) work->between(work->between_context, left);
+    for (size_t left = TIMES; left-- > 0;) TRY(work->between(work->between_context, left));
     const double seconds = (clock_seconds() - begin) / TIMES;
     if (session->between_seconds == 0 || seconds < session->between_seconds) session->between_seconds = seconds;
-}
-
-/* All calls of a sample. */
-static Status call(const MeasuredWork *work, size_t calls) {
-    TRY(work->run(work->context));
-    for (size_t left = calls - 1; left-- > 0;) {
-        if (work->between) work->between(work->between_context, left);
-        TRY(work->run(work->context));
-    }
     return STATUS_OK;
 }
 
-Status measure_cpu_calls(const MeasuredWork *work, size_t calls, double *seconds) {
-    if (work->between && calls > 1) work->between(work->between_context, calls - 1);
+Status measure_calls(const MeasuredWork *work, size_t calls, double *seconds) {
     const double begin = clock_seconds();
-    TRY(call(work, calls));
+    TRY(work->run(work->context));
+    for (size_t left = calls - 1; left-- > 0;) {
+        if (work->between) TRY(work->between(work->between_context, left));
+        TRY(work->run(work->context));
+    }
     *seconds = clock_seconds() - begin;
     return STATUS_OK;
 }
@@ -54,8 +48,11 @@ static Status take(void *context, Sample *sample) {
     const bool rewrites = work->between && session->calls > 1;
     double all;
     if (session->sweep) cache_sweep(session->sweep, session->sweep_words);
-    if (rewrites) measure_between(session);
-    TRY(measure_cpu_calls(work, session->calls, &all));
+    if (rewrites) {
+        TRY(measure_between(session));
+        TRY(work->between(work->between_context, session->calls - 1));
+    }
+    TRY(measure_calls(work, session->calls, &all));
     const double own = rewrites ? session->between_seconds * (double)(session->calls - 1) : 0;
     sample->seconds = fmax(all - own, all / 1024) / (double)session->calls; /* never 0 */
     sample->between = all / (double)session->calls - sample->seconds;

@@ -19,6 +19,8 @@ static const double HOLD_SECONDS = 10;
  * or loaded a kernel late, hence a second pilot, with a hold several times as long as the host needed for the call without one. */
 static const double PILOT_HOLD_SECONDS = 0.05, PILOT_HOLD_MOST_SECONDS = 1, HOLD_PER_HOST_SECOND = 4;
 enum { PILOTS_HELD = 2 };
+/* The stamps lie about 3 us outside of the events (H200). */
+static const double STAMPS_SECONDS = 8e-6, STAMPS_AGREE = 1.02;
 static const char CLOCK_QUEUED[] = "cuda events";
 static const char CLOCK_NOT_QUEUED[] = "cuda events, not queued ahead: the call waits for the device";
 static const char CLOCK_HOST[] = "steady clock";
@@ -35,12 +37,29 @@ struct GpuSession {
     double hold_seconds;
     double host_seconds; /* from the sample's first call until its last returned */
     size_t calls;
+    double between_seconds;               /* of one between(); 0: none */
+    size_t samples_queued, samples_short; /* by the device's timer these took longer than by the events */
 };
 
 static Status call_once(GpuSession *session) {
     if (session->mode != MODE_GRAPH) return session->work->run(session->work->context);
     TRY_CUDA(cudaGraphLaunch(session->graph, session->queue.stream));
     return STATUS_OK;
+}
+
+/* All calls of a sample; its first state is made. */
+static Status call_all(GpuSession *session) {
+    const MeasuredWork *work = session->work;
+    TRY(call_once(session));
+    for (size_t left = session->calls - 1; left-- > 0;) {
+        if (work->between) TRY(work->between(work->between_context, left));
+        TRY(call_once(session));
+    }
+    return STATUS_OK;
+}
+
+static bool rewrites(const GpuSession *session) {
+    return session->work->between && session->calls > 1;
 }
 
 /* Also a launch that failed without run() saying so: the runtime remembers it. */
@@ -55,6 +74,7 @@ static Status wait_for_sample(const GpuSession *session) {
 static Status enqueue_sample(GpuSession *session) {
     GpuQueue *queue = &session->queue;
     if (session->mode == MODE_COLD) TRY(gpu_queue_unpin(queue));
+    if (rewrites(session)) TRY(session->work->between(session->work->between_context, session->calls - 1));
     if (session->queued) TRY(gpu_queue_hold(queue, session->hold_seconds));
     if (session->mode == MODE_COLD) TRY(gpu_queue_flush(queue));
     TRY(gpu_queue_stamp(queue, GPU_STAMP_BEFORE));
@@ -62,7 +82,7 @@ static Status enqueue_sample(GpuSession *session) {
     if (!session->queued) TRY_CUDA(cudaStreamSynchronize(queue->stream));
     const double begin = clock_seconds(); /* outside the events */
     TRY_CUDA(cudaEventRecord(session->begin, queue->stream));
-    for (size_t i = 0; i < session->calls; i++) TRY(call_once(session));
+    TRY(call_all(session));
     TRY_CUDA(cudaEventRecord(session->end, queue->stream));
     session->host_seconds = clock_seconds() - begin;
     return gpu_queue_stamp(queue, GPU_STAMP_AFTER);
@@ -112,9 +132,23 @@ static Status take_once(GpuSession *session, Sample *sample) {
     session->timed_out = session->queued && gpu_queue_timed_out(&session->queue);
     float milliseconds = 0;
     TRY_CUDA(cudaEventElapsedTime(&milliseconds, session->begin, session->end));
-    sample->seconds = 1e-3 * static_cast<double>(milliseconds) / static_cast<double>(session->calls);
+    const double all = 1e-3 * static_cast<double>(milliseconds), calls = static_cast<double>(session->calls);
+    if (session->queued && !session->timed_out) {
+        session->samples_queued++;
+        session->samples_short += gpu_queue_seconds(&session->queue) > STAMPS_AGREE * all + STAMPS_SECONDS;
+    }
+    const double own = rewrites(session) ? session->between_seconds * (calls - 1) : 0;
+    sample->seconds = fmax(all - own, all / 1024) / calls; /* never 0 */
+    sample->between = all / calls - sample->seconds;
     sample->sm_mhz = gpu_queue_mhz(&session->queue);
     return STATUS_OK;
+}
+
+/* A few samples may be interrupted between a stamp and an event. */
+static Status check_events(const GpuSession *session) {
+    if (2 * session->samples_short <= session->samples_queued) return STATUS_OK;
+    return status_fail(STATUS_CHECK, "%s: %zu of %zu samples are shorter by CUDA events than by the device's timer",
+                       mode_name(session->mode), session->samples_short, session->samples_queued);
 }
 
 /* A sample whose hold timed out had waiting in it: it is taken again, and the rest of the series, without the hold. */
@@ -156,10 +190,36 @@ static Status pilot_queued(const SamplingSource *source, GpuSession *session, Sa
     return session->queued ? STATUS_OK : sampling_pilot(source, pilot);
 }
 
+/* What between() takes in a sample, with the calls left out: the least of a few times. */
+static Status measure_between(GpuSession *session) {
+    enum { TIMES = 5 };
+    const MeasuredWork *work = session->work;
+    for (int i = 0; i < TIMES; i++) {
+        TRY(work->between(work->between_context, CALLS_MAX));
+        if (session->queued) TRY(gpu_queue_hold(&session->queue, session->hold_seconds));
+        TRY_CUDA(cudaEventRecord(session->begin, session->queue.stream));
+        Status status = STATUS_OK;
+        for (size_t left = CALLS_MAX; left-- > 0 && status == STATUS_OK;) status = work->between(work->between_context, left);
+        const cudaError_t recorded = cudaEventRecord(session->end, session->queue.stream);
+        gpu_queue_release(&session->queue);
+        TRY(status);
+        TRY_CUDA(recorded);
+        TRY(wait_for_sample(session));
+        float milliseconds = 0;
+        TRY_CUDA(cudaEventElapsedTime(&milliseconds, session->begin, session->end));
+        const double seconds = 1e-3 * static_cast<double>(milliseconds) / static_cast<double>(CALLS_MAX);
+        if (i == 0 || seconds < session->between_seconds) session->between_seconds = seconds;
+    }
+    return STATUS_OK;
+}
+
 static Status pilot_events(const SamplingSource *source, GpuSession *session, Sample *pilot) {
     TRY(session->work->host_counts ? sampling_pilot(source, pilot) : pilot_queued(source, session, pilot));
+    if (session->mode == MODE_COLD) return STATUS_OK;
+    const bool grows = pilot->seconds < SAMPLING_SECONDS_MIN && !session->work->after;
+    if (grows && session->work->between) TRY(measure_between(session));
     /* One call carries the events' own floor, so the first estimate asks for too few calls. */
-    return session->mode == MODE_COLD ? STATUS_OK : sampling_grow(source, &session->calls, CALLS_MAX, pilot);
+    return sampling_grow(source, &session->calls, CALLS_MAX, pilot);
 }
 
 /* Some graphs can be captured but not replayed (memory that a call allocates and keeps). If the device is well, that is a reason.
@@ -189,7 +249,9 @@ static Status take_series(GpuSession *session, const SamplingPace *pace, Samples
     if (piloted == STATUS_DEVICE && session->mode == MODE_GRAPH) return replay_refused(session, piloted, out);
     TRY(piloted);
     TRY(sampling_run(&source, &pilot, out));
+    TRY(check_events(session));
     out->calls_per_sample = session->calls;
+    out->between_seconds = rewrites(session) ? session->between_seconds : 0;
     out->clock = host ? CLOCK_HOST : session->queued ? CLOCK_QUEUED : CLOCK_NOT_QUEUED;
     return STATUS_OK;
 }
@@ -214,6 +276,17 @@ Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const Samp
     if (session.end) (void)cudaEventDestroy(session.end);
     gpu_queue_close(&session.queue);
     return status;
+}
+
+Status measure_gpu_calls(const MeasuredWork *work, size_t calls, void *stream, double *seconds) {
+    const cudaStream_t ordered = static_cast<cudaStream_t>(stream);
+    TRY_CUDA(cudaStreamSynchronize(ordered));
+    const double begin = clock_seconds();
+    double enqueued = 0;
+    TRY(measure_calls(work, calls, &enqueued));
+    TRY_CUDA(cudaStreamSynchronize(ordered));
+    *seconds = clock_seconds() - begin;
+    return STATUS_OK;
 }
 
 /* ---- Does a variant work on the stream it was given? */

@@ -40,6 +40,7 @@ static __global__ void __launch_bounds__(1) hold_kernel(volatile GpuGate *gate, 
 }
 
 static __global__ void __launch_bounds__(1) stamp_kernel(GpuStamp *stamp, const GpuStamp *since, unsigned long long least) {
+    stamp->arrived = global_nanoseconds();
     if (since)
         while (global_nanoseconds() - since->nanoseconds < least) continue;
     const unsigned long long before = global_nanoseconds();
@@ -165,6 +166,11 @@ Status gpu_queue_stamp(GpuQueue *queue, GpuStampPlace place) {
         TRY_CUDA(
             cudaMemcpyAsync(queue->stamps_on_host, queue->stamps, 2 * sizeof(GpuStamp), cudaMemcpyDeviceToHost, queue->stream));
     return STATUS_OK;
+}
+
+double gpu_queue_seconds(const GpuQueue *queue) {
+    const GpuStamp *stamps = queue->stamps_on_host;
+    return 1e-9 * static_cast<double>(stamps[GPU_STAMP_AFTER].arrived - stamps[GPU_STAMP_BEFORE].nanoseconds);
 }
 
 double gpu_queue_mhz(const GpuQueue *queue) {

@@ -9,6 +9,7 @@
 
 struct GpuStamp {
     long long cycles;               /* clock64 */
+    unsigned long long arrived;     /* globaltimer, when it came to its turn */
     unsigned long long nanoseconds; /* globaltimer, read at the edge of a tick */
     unsigned sm;
 };
@@ -52,6 +53,8 @@ Status gpu_queue_unpin(const GpuQueue *queue);
 Status gpu_queue_flush(GpuQueue *queue);
 /* Enqueues a stamp; that of GPU_STAMP_AFTER waits until the two are far enough apart to tell a clock from. */
 Status gpu_queue_stamp(GpuQueue *queue, GpuStampPlace place);
+/* From the first stamp to when the second came to its turn, by the device's timer. Valid once the stream has been waited for. */
+double gpu_queue_seconds(const GpuQueue *queue);
 /* SM clock between the stamps; NaN unless both ran on the same SM. Valid once the stream has been waited for. */
 double gpu_queue_mhz(const GpuQueue *queue);
 

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/vary.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,9 +44,10 @@ typedef struct MeasuredWork {
     Status (*before)(void *context, const SamplePlace *place);
     /* After a sample that counts, before after(). NULL: nothing. */
     Status (*taken)(void *context, const SamplePlace *place);
-    /* CPU, hot: brings the inputs into a state (base/vary.h, Rewriting) and spoils a few elements of the outputs. Each call of a
-     * sample finds another state; the last one finds 0, as before() made them. NULL: all calls find the same. */
-    void (*between)(void *context, size_t state);
+    /* Hot and graph: brings the inputs into a state (base/vary.h, Rewriting) and spoils a few elements of the outputs; on a GPU it
+     * enqueues that. Each call of a sample finds another state; the first one the highest, which is made outside the time, the last
+     * one 0, as before() made them. NULL: all calls find the same. */
+    Status (*between)(void *context, size_t state);
     void *between_context;
 } MeasuredWork;
 
@@ -71,8 +73,10 @@ Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const Samp
 /* CPU: steady clock; cold reads a buffer of >= 2x the last-level cache before every sample. The modes of
  * a stream (graph, enqueue, complete) give a reason. */
 Status measure_cpu(Mode mode, const MeasuredWork *work, const SamplingPace *pace, Samples *out);
-/* So many calls of the mode hot, all after one another, and what they took with between(). */
-Status measure_cpu_calls(const MeasuredWork *work, size_t calls, double *seconds);
+/* So many calls of the mode hot, all after one another, and what they took with between(), by the steady clock; the first state is
+ * made. */
+Status measure_calls(const MeasuredWork *work, size_t calls, double *seconds);
+Status measure_gpu_calls(const MeasuredWork *work, size_t calls, void *stream, double *seconds);
 void samples_free(Samples *samples);
 /* For the workers of Python libraries: vary_input() and vary_all() (base/vary.h). */
 typedef struct VariedInput {
@@ -84,7 +88,31 @@ typedef struct VariedInput {
 void measure_vary(const VariedInput *input, const void *a, const void *b, void *to);
 /* MeasuredWork's between() for them: rewrites the inputs that were named since the last call of measure_rewritten(NULL, ...). */
 void measure_rewritten(const VariedInput *input, const void *a, const void *b, void *to);
-void measure_rewrite(void *unused, size_t state);
+Status measure_rewrite(void *unused, size_t state);
+/* The same where the inputs are on a GPU; context: the stream. */
+Status measure_rewrite_gpu(void *stream, size_t state);
+
+/* Outputs, of which a few elements are spoilt in each state. */
+typedef struct Spoiling {
+    const Array *outputs;
+    int count;
+    uint64_t key;
+    unsigned char poison;
+} Spoiling;
+
+/* ---- patches.cu: what a kernel writes between two calls. */
+typedef struct Patches {
+    Patch *on_device;
+    size_t states, of_state; /* patches of each state */
+    size_t capacity;
+} Patches;
+
+/* For the states below `states`: the rewritten inputs, and elements of the outputs that are poisoned, at places by the key. Waits
+ * for the stream. */
+Status patches_make(Patches *self, const Rewriting *inputs, int in_count, const Spoiling *spoiling, size_t states, void *stream);
+/* Enqueues what brings the state above into this one. */
+Status patches_enqueue(const Patches *self, size_t state, void *stream);
+void patches_free(Patches *self);
 
 /* Does a variant work on the stream it was given? Block that stream, run the variant, and watch its output.
  *

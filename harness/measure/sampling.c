@@ -103,17 +103,26 @@ Status sampling_run(const SamplingSource *source, const Sample *pilot, Samples *
 enum { REWRITTEN_MAX = 16 };
 static Rewriting rewritten[REWRITTEN_MAX];
 static int rewritten_count;
+static Patches patches; /* of a GPU, of the inputs above */
 
 void measure_rewritten(const VariedInput *input, const void *a, const void *b, void *to) {
+    patches.states = 0;
     if (!input) rewritten_count = 0;
     if (!input || rewritten_count == REWRITTEN_MAX) return;
     const Vary how = vary_input((VaryHow)input->how, input->key, input->input, input->n, false);
     rewritten[rewritten_count++] = (Rewriting){.how = how, .dtype = (DType)input->dtype, .n = input->n, .a = a, .b = b, .to = to};
 }
 
-void measure_rewrite(void *unused, size_t state) {
+Status measure_rewrite(void *unused, size_t state) {
     (void)unused;
     for (int i = 0; i < rewritten_count; i++) vary_rewrite(&rewritten[i], state);
+    return STATUS_OK;
+}
+
+Status measure_rewrite_gpu(void *stream, size_t state) {
+    const Spoiling nothing = {0};
+    if (state >= patches.states) TRY(patches_make(&patches, rewritten, rewritten_count, &nothing, state + 1, stream));
+    return patches_enqueue(&patches, state, stream);
 }
 
 void measure_vary(const VariedInput *input, const void *a, const void *b, void *to) {

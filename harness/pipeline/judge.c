@@ -205,10 +205,9 @@ static Status draw_wanted(const Timing *self, Mode mode, size_t first, size_t of
     return STATUS_OK;
 }
 
-/* A pilot's data are known where it may be a sample: a slow call, or one whose graph reads the same inputs ever after. */
-static bool pilot_may_count(const Timing *self, Mode mode) {
-    const Session *s = self->session;
-    return s->first_seconds > SLOW_SECONDS || self->least == 1 || (mode == MODE_GRAPH && s->choice->entry->backend == BACKEND_PEER);
+/* A pilot's data are known where it may be a sample: that of a slow call. */
+static bool pilot_may_count(const Timing *self) {
+    return self->session->first_seconds > SLOW_SECONDS || self->least == 1;
 }
 
 static Status give_key(Timing *self, const SampleReply *next, json_t **command) {
@@ -217,7 +216,7 @@ static Status give_key(Timing *self, const SampleReply *next, json_t **command) 
     int k = -1;
     if (!is_asked_for(s, next->mode)) return status_fail(STATUS_INTERNAL, "the worker takes a mode that was not asked for");
     if (next->of == 0) {
-        k = pilot_may_count(self, next->mode) ? SPARE : -1;
+        k = pilot_may_count(self) ? SPARE : -1;
     } else {
         if (series->of == 0) TRY(draw_wanted(self, next->mode, series->taken, next->of, series));
         k = find_wanted(series, next->sample);

@@ -97,8 +97,8 @@ static Status vary_inputs(Worker *worker, uint64_t key, bool almost) {
         rotation->rewriting[rotation->rewritten++] = (Rewriting){.how = how,
                                                                  .dtype = in->array.dtype,
                                                                  .n = array_count(&in->array),
-                                                                 .a = rotation->sets[0][i],
-                                                                 .b = rotation->sets[1][i],
+                                                                 .a = worker->host_in[0][i].data,
+                                                                 .b = worker->host_in[1][i].data,
                                                                  .to = in->array.data};
     }
     rotation->key = key;
@@ -184,13 +184,14 @@ static void spoil(const Buffer *out, uint64_t key, size_t state) {
         memset((char *)out->array.data + vary_place(key, state, k, count) * size, buffer_poison_byte(), size);
 }
 
-void rotation_between(void *context, size_t state) {
+Status rotation_between(void *context, size_t state) {
     Worker *worker = context;
     Rotation *rotation = &worker->rotation;
-    for (int i = 0; i < worker->in_count && !rotation->open; i++) (void)buffer_open(&worker->buffers_in[i]);
+    for (int i = 0; i < worker->in_count && !rotation->open; i++) TRY(buffer_open(&worker->buffers_in[i]));
     rotation->open = true;
     for (int i = 0; i < rotation->rewritten; i++) vary_rewrite(&rotation->rewriting[i], state);
     for (int i = 0; i < worker->out_count; i++) spoil(&worker->buffers_out[i], rotation->key, state);
+    return STATUS_OK;
 }
 
 /* The parent decides whether it compares the outputs; if so it says go on, or ends this process. */

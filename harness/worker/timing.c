@@ -134,6 +134,31 @@ static Status time_modes(const json_t *command, const Device *device, const Meas
     return STATUS_OK;
 }
 
+static Status time_calls(const Device *device, const MeasuredWork *work, size_t calls, double *seconds) {
+    if (strcmp(device->kind, "cuda") == 0) return measure_gpu_calls(work, calls, device->stream(), seconds);
+    return measure_calls(work, calls, seconds);
+}
+
+static Patches patches; /* of the worker's case */
+
+/* The highest state of a sample comes first, outside its time: then all are made. */
+static Status between_calls(void *context, size_t state) {
+    static uint64_t key;
+    Worker *worker = context;
+    const Rotation *rotation = &worker->rotation;
+    void *stream = worker->device->stream();
+    if (state >= patches.states || key != rotation->key) {
+        const Spoiling spoiling = {worker->out, worker->out_count, rotation->key, buffer_poison_byte()};
+        TRY(patches_make(&patches, rotation->rewriting, rotation->rewritten, &spoiling, state + 1, stream));
+        key = rotation->key;
+    }
+    return patches_enqueue(&patches, state, stream);
+}
+
+static void between_end(void) {
+    patches_free(&patches);
+}
+
 static Status ceilings(const json_t *command, const Device *device, json_t **out) {
     Ceiling found[CEILINGS_MAX];
     int count = 0;
@@ -254,7 +279,9 @@ static Status can_count(const json_t *command, const Device *device, json_t **an
 }
 
 const WorkerMeasure TIMING = {.time = time_modes,
-                              .calls = measure_cpu_calls,
+                              .calls = time_calls,
+                              .between = between_calls,
+                              .between_end = between_end,
                               .ceilings = ceilings,
                               .limit = limit,
                               .facts = device_cuda_facts,

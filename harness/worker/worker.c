@@ -39,6 +39,10 @@ static Status do_run(Worker *worker, const json_t *command, json_t *reply) {
     return outputs_run(worker, reply);
 }
 
+static Status (*between_of(const Worker *worker))(void *, size_t) {
+    return strcmp(worker->device->kind, "cpu") == 0 ? rotation_between : measure->between;
+}
+
 static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     if (!measure || !worker->device->timed) return status_fail(STATUS_UNSUPPORTED, "emulated, not timed");
     const bool allocates = worker->op->sized_by_data || worker->taken.allocations > 0;
@@ -48,7 +52,7 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
                                .host_counts = allocates && !resource_is_ordered(worker->resource),
                                .before = rotation_before,
                                .taken = rotation_taken,
-                               .between = strcmp(worker->device->kind, "cpu") == 0 ? rotation_between : NULL,
+                               .between = between_of(worker),
                                .between_context = worker};
     json_t *timing = NULL;
     TRY(check_wrong_stream(worker));
@@ -61,32 +65,43 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     }
     if (status == STATUS_OK) status = outputs_check(worker);
     rotation_end(worker);
+    measure->between_end();
     return status;
+}
+
+static Status leave_out(void *unused) {
+    (void)unused;
+    return STATUS_OK;
 }
 
 /* The command `calls`: once all is prepared, and the parent says so, which times from there to the reply. */
 static Status take_calls(Worker *worker, const json_t *command, const MeasuredWork *work, json_t *reply) {
-    const json_int_t calls = json_integer_value(json_object_get(command, KEY_CALLS));
+    const json_int_t asked = json_integer_value(json_object_get(command, KEY_CALLS));
+    const size_t calls = asked > 0 ? (size_t)asked : 1;
     json_t *ready = json_pack("{s:b}", KEY_OK, 1), *go = NULL;
     double seconds = 0;
     TRY(rotation_use(worker, (uint64_t)json_integer_value(json_object_get(command, KEY_KEY))));
+    TRY(work->between(work->between_context, calls - 1));
     command_reply(worker->replies, ready);
     (void)command_read(worker->commands, &go);
     json_decref(go);
-    TRY(measure->calls(work, calls > 0 ? (size_t)calls : 1, &seconds));
+    TRY(measure->calls(worker->device, work, calls, &seconds));
     json_object_set_new(reply, KEY_SECONDS, json_real(seconds));
     return STATUS_OK;
 }
 
 static Status do_calls(Worker *worker, const json_t *command, json_t *reply) {
-    const MeasuredWork work = {.run = worker_call, .context = worker, .between = rotation_between, .between_context = worker};
+    const bool left_out = json_is_true(json_object_get(command, KEY_LEFT_OUT));
     const bool allocates = worker->op->sized_by_data || worker->taken.allocations > 0;
-    if (!measure || strcmp(worker->device->kind, "cpu") != 0 || allocates)
+    if (!measure || !worker->device->timed || allocates)
         return status_fail(STATUS_UNSUPPORTED, "its calls are not repeated for the parent's clock");
+    const MeasuredWork work = {
+        .run = left_out ? leave_out : worker_call, .context = worker, .between = between_of(worker), .between_context = worker};
     TRY(outputs_begin(worker, false));
     Status status = rotation_begin(worker, json_object_get(command, KEY_VARY));
     if (status == STATUS_OK) status = take_calls(worker, command, &work, reply);
     rotation_end(worker);
+    measure->between_end();
     return status;
 }
 

@@ -78,8 +78,11 @@ typedef struct Worker {
 typedef struct WorkerMeasure {
     /* The reply's "timing" object for the modes of the command. */
     Status (*time)(const json_t *command, const Device *device, const MeasuredWork *work, json_t **timing);
-    /* What so many calls of the mode hot take on a CPU. */
-    Status (*calls)(const MeasuredWork *work, size_t calls, double *seconds);
+    /* What so many calls of the mode hot take. */
+    Status (*calls)(const Device *device, const MeasuredWork *work, size_t calls, double *seconds);
+    /* MeasuredWork's between() on a GPU; context: the Worker. */
+    Status (*between)(void *context, size_t state);
+    void (*between_end)(void);
     /* The reply's "ceilings" array. */
     Status (*ceilings)(const json_t *command, const Device *device, json_t **ceilings);
     /* The reply's "limit" object. */
@@ -192,7 +195,7 @@ Status rotation_taken(void *context, const SamplePlace *place);
 /* The inputs of a key, without a sample. */
 Status rotation_use(Worker *worker, uint64_t key);
 /* On the CPU its between(). */
-void rotation_between(void *context, size_t state);
+Status rotation_between(void *context, size_t state);
 
 /* ---- threads.c: those of a CPU variant. */
 

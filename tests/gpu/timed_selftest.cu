@@ -93,6 +93,81 @@ static void inputs_are_varied_alike() {
         }
 }
 
+/* Two inputs and an output of a work whose kernel counts how often it finds what the call before it found. */
+struct Rewritten {
+    Array in, out;
+    Rewriting rewriting;
+    Patches patches;
+    unsigned long long *last; /* on the device: a checksum of the last call's input, calls that found it again */
+};
+
+static __global__ void look_at_input(const double *x, size_t n, unsigned long long *last) {
+    unsigned long long sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (i + 1) * static_cast<unsigned long long>(__double_as_longlong(x[i]));
+    last[1] += sum == last[0];
+    last[0] = sum;
+}
+
+static Status look_once(void *context) {
+    const Rewritten *self = static_cast<Rewritten *>(context);
+    return launch(look_at_input, {1, 1, 0, stream}, static_cast<const double *>(self->in.data), array_count(&self->in), self->last);
+}
+
+static Status rewrite(void *context, size_t state) {
+    Rewritten *self = static_cast<Rewritten *>(context);
+    const Spoiling spoiling = {&self->out, 1, 77, 0x7B};
+    if (state >= self->patches.states) TRY(patches_make(&self->patches, &self->rewriting, 1, &spoiling, state + 1, stream));
+    return patches_enqueue(&self->patches, state, stream);
+}
+
+static size_t poisoned(const unsigned char *bytes, size_t count) {
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) found += bytes[i] == 0x7B;
+    return found;
+}
+
+/* No call of a sample finds the inputs of the one before it; in the end they are what they were, and outputs are spoilt. */
+static void inputs_are_rewritten_between_calls() {
+    enum { COUNT = 300 };
+    static double a[COUNT], b[COUNT], first[COUNT], end[COUNT], out[COUNT];
+    unsigned long long last[2] = {1, 0};
+    Rewritten self = {};
+    void *memory[3];
+    for (int i = 0; i < COUNT; i++) a[i] = 1.0 / (i + 1), b[i] = 3.0 / (i + 1);
+    for (void *&block : memory) (void)cudaMalloc(&block, sizeof first);
+    self.in = array_1d("x", DTYPE_F64, COUNT), self.out = array_1d("y", DTYPE_F64, COUNT);
+    self.in.data = memory[0], self.out.data = memory[1], self.last = static_cast<unsigned long long *>(memory[2]);
+    self.rewriting = {
+        .how = vary_input(VARY_MIX, 5, 0, COUNT, false), .dtype = DTYPE_F64, .n = COUNT, .a = a, .b = b, .to = memory[0]};
+    vary_all(&self.rewriting.how, DTYPE_F64, COUNT, a, b, first);
+    const MeasuredWork measured = {.run = look_once, .context = &self, .between = rewrite, .between_context = &self};
+    for (const Mode mode : {MODE_HOT, MODE_GRAPH}) {
+        Samples samples;
+        (void)cudaMemcpy(memory[0], first, sizeof first, cudaMemcpyHostToDevice);
+        (void)cudaMemset(memory[1], 0, sizeof out);
+        (void)cudaMemcpy(memory[2], last, sizeof last, cudaMemcpyHostToDevice);
+        check_status(measure_gpu(mode, &measured, stream, &LIMITS, &samples), STATUS_OK, mode_name(mode));
+        (void)cudaMemcpy(end, memory[0], sizeof end, cudaMemcpyDeviceToHost);
+        (void)cudaMemcpy(out, memory[1], sizeof out, cudaMemcpyDeviceToHost);
+        unsigned long long seen[2];
+        (void)cudaMemcpy(seen, memory[2], sizeof seen, cudaMemcpyDeviceToHost);
+        const double repeated = static_cast<double>(seen[1]),
+                     spoilt = static_cast<double>(poisoned(reinterpret_cast<unsigned char *>(out), sizeof out));
+        check(samples.calls_per_sample > 1, "    calls of a sample", "%.0f", static_cast<double>(samples.calls_per_sample), "more");
+        check(samples.between_seconds > 0 && samples.between_seconds < 20e-6, "    seconds between them", "%g",
+              samples.between_seconds, "some us");
+        /* A mix of two sets repeats where both places fall on the same state; the last state of a sample is the first of the next.
+         */
+        check(repeated <= static_cast<double>(2 * samples.count + 8), "    calls that found what the last one found", "%.0f",
+              repeated, "few");
+        check(memcmp(first, end, sizeof first) == 0, "    in the end as at first", "%.0f", 1, "1");
+        check(spoilt >= 8, "    bytes of the output that are spoilt", "%.0f", spoilt, "some");
+        samples_free(&samples);
+    }
+    patches_free(&self.patches);
+    for (void *block : memory) (void)cudaFree(block);
+}
+
 /* A launch whose error run() keeps to itself. */
 static Status fails_silently(void *context) {
     void *arguments[] = {context};
@@ -177,6 +252,7 @@ int main() {
     stream = static_cast<cudaStream_t>(device_cuda()->stream());
     samples_are_announced_and_shown();
     inputs_are_varied_alike();
+    inputs_are_rewritten_between_calls();
     a_swallowed_launch_error_is_found();
     other_streams_are_seen();
     a_call_that_waits_is_let_go();

@@ -85,6 +85,9 @@ ON_GPU = {
     "cuda_garbage_later": ("fail", LATER),
     "cuda_ready_flags": ("fail", LATER),
     "cuda_poison_skips": ("fail", r"in timing, hot sample \d+"),
+    "cuda_skips_soon": ("fail", r"in timing, (hot|graph) sample \d+"),
+    "cuda_skips_alike": ("fail", r"in timing, (hot|graph) sample \d+"),
+    "cuda_slow_events": ("fail", r"shorter by CUDA events than by the device's timer"),
     "cuda_ignores_launch": ("error", r"a launch failed and run\(\) did not report it"),
     "cuda_swallowed_launch": ("error", r"invalid (argument|configuration)"),
 }

@@ -16,7 +16,6 @@ import tempfile
 import threading
 import time
 import types
-from unittest import mock
 
 SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 WORKER = SOURCE / "harness" / "device" / "peer_worker.py"
@@ -347,9 +346,10 @@ LIMITS = {"modes": ["hot"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
 def load_engine():
     """The C code that times our variants times these calls too; a GPU's part of it is tests/gpu/measure_selftest.cu."""
     sys.path[:0] = [str(SOURCE / "harness" / "device")]
+    import peer_libraries
     import peer_timing
 
-    return peer_timing, peer_timing.Engine(str(MEASURE))
+    return peer_timing, peer_timing.Engine(str(MEASURE), peer_libraries.Library())
 
 
 def test_a_sample_is_the_time_of_one_call():
@@ -360,7 +360,7 @@ def test_a_sample_is_the_time_of_one_call():
         calls.append(1)
         time.sleep(0.01)
 
-    timed = peer_timing.time_modes(engine, "cpu", run, LIMITS, fetch=None)["hot"]
+    timed = peer_timing.time_modes(engine, run, LIMITS, fetch=None)["hot"]
     assert (len(timed["samples"]), timed["calls_per_sample"], timed["clock"], timed["why_none"]) == (
         3,
         1,
@@ -373,7 +373,7 @@ def test_a_sample_is_the_time_of_one_call():
 
 def test_short_calls_are_timed_many_at_once():
     peer_timing, engine = load_engine()
-    timed = [peer_timing.time_modes(engine, "cpu", lambda: None, LIMITS, fetch=None)["hot"] for _ in range(20)]
+    timed = [peer_timing.time_modes(engine, lambda: None, LIMITS, fetch=None)["hot"] for _ in range(20)]
     assert max(mode["calls_per_sample"] for mode in timed) > 1  # a pilot on a busy machine may take long
 
 
@@ -384,7 +384,7 @@ def test_what_a_call_raises_comes_back():
         raise KeyError("a library's own error")
 
     with pytest.raises(KeyError, match="a library's own error"):
-        peer_timing.time_modes(engine, "cpu", run, LIMITS, fetch=None)
+        peer_timing.time_modes(engine, run, LIMITS, fetch=None)
 
 
 def test_the_modes_are_those_of_the_program():
@@ -422,8 +422,7 @@ def captured(seen, drift=0.0):
 
     command = {"modes": ["graph"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
     fetch = lambda kept: {"y": kept[0].copy()}
-    with mock.patch.dict(peer_libraries.LIBRARIES, {"played": Played}):
-        timing = peer_timing.time_modes(peer_timing.Engine(str(MEASURE)), "played", lambda: (x + x,), command, fetch)
+    timing = peer_timing.time_modes(peer_timing.Engine(str(MEASURE), Played()), lambda: (x + x,), command, fetch)
     return timing["graph"], len(replays)
 
 

@@ -353,7 +353,9 @@ def test_modes():
         "max_samples": 3,
         "seconds": 0.0,
     }
-    timing = peer_timing.time_modes(None, "jax", lambda: double(x), command, fetch=None)
+    timing = peer_timing.time_modes(
+        types.SimpleNamespace(library=peer_timing.LIBRARIES["jax"]()), lambda: double(x), command, fetch=None
+    )
     for mode in ("cold", "hot", "enqueue", "complete"):
         assert (len(timing[mode]["samples"]), timing[mode]["clock"]) == (3, "steady clock")
         assert all(0 < s < 60 for s in timing[mode]["samples"]), timing[mode]

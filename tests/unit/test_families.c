@@ -312,19 +312,32 @@ static void series_are_real_and_tiled(void **state) {
     free(x);
 }
 
+/* Backwards: their order does not matter. */
+static void patch_all(const Rewriting *self, size_t state) {
+    Patch patches[VARY_PATCHES];
+    vary_patches(self, state, patches);
+    for (int i = VARY_PATCHES; i-- > 0;)
+        if (patches[i].size > 0) memcpy(patches[i].to, &patches[i].bits, patches[i].size);
+}
+
 /* Every state differs from the one before it, in four elements at most, and state 0 is what it was; no place and no infinity comes
- * or goes, and a ramp ascends in all. */
+ * or goes, and a ramp ascends in all. Patches bring a copy into the same states. */
 static void check_rewriting(VaryHow how, DType dtype, const void *a, const void *b, size_t n) {
     enum { STATES = 50 };
     const size_t size = dtype_size(dtype);
-    unsigned char *x = malloc(n * size), *first = malloc(n * size), *last = malloc(n * size);
+    unsigned char *x = malloc(n * size), *first = malloc(n * size), *last = malloc(n * size), *copy = malloc(n * size);
     Rewriting self = {.how = vary_input(how, 12345, 0, n, false), .dtype = dtype, .n = n, .a = a, .b = b, .to = x};
     vary_all(&self.how, dtype, n, a, b, x);
     memcpy(first, x, n * size);
+    memcpy(copy, x, n * size);
+    Rewriting of_copy = self;
+    of_copy.to = copy;
     size_t alike = 0;
     for (size_t state = STATES; state-- > 0;) {
         memcpy(last, x, n * size);
         vary_rewrite(&self, state);
+        patch_all(&of_copy, state);
+        assert_memory_equal(copy, x, n * size);
         size_t others = 0;
         for (size_t i = 0; i < n; i++) {
             others += memcmp(x + i * size, last + i * size, size) != 0;
@@ -336,7 +349,7 @@ static void check_rewriting(VaryHow how, DType dtype, const void *a, const void 
     }
     assert_true(alike <= 1); /* a value may be the same in both sets */
     assert_memory_equal(x, first, n * size);
-    free(x), free(first), free(last);
+    free(x), free(first), free(last), free(copy);
 }
 
 static void rewritten_inputs_are_of_their_kind(void **state) {

@@ -165,10 +165,11 @@ static Status look_at_state(void *context) {
     return STATUS_OK;
 }
 
-static void change_state(void *context, size_t state) {
+static Status change_state(void *context, size_t state) {
     States *states = context;
     if (state != states->state) states->began = false;
     states->state = state;
+    return STATUS_OK;
 }
 
 static Status begin_states(void *context, const SamplePlace *place) {
@@ -213,9 +214,9 @@ static Status busy_call(void *context) {
     return STATUS_OK;
 }
 
-static void busy_between(void *context, size_t state) {
+static Status busy_between(void *context, size_t state) {
     (void)state;
-    (void)busy_call(context);
+    return busy_call(context);
 }
 
 static void what_lies_between_calls_is_not_in_their_time(void **state) {
