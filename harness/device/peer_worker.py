@@ -116,6 +116,7 @@ class Worker:
 
     def open(self, command):
         if self.peer is None:
+            os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # else processes compile while others are timed
             os.environ["CUDA_VISIBLE_DEVICES"] = visible_device(command.get(wire.KEY_DEVICE, 0))
         _, files, flags, _ = socket.recv_fds(self.arrays, 1, FILES_MOST)
         try:

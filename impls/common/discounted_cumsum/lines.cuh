@@ -12,8 +12,6 @@
 
 template <typename T> struct VectorOf { static constexpr unsigned LENGTH = 16 / sizeof(T); };
 
-template <typename E, unsigned LENGTH> struct alignas(sizeof(E) * LENGTH) Pack { E element[LENGTH]; };
-
 /* A line in vectors of LENGTH elements; BACKWARD: positions grow as addresses fall. */
 template <unsigned LENGTH, bool BACKWARD> struct DiscountLine {
     long long begin, end; /* elements of the line, as flat indices */
@@ -32,7 +30,7 @@ template <unsigned LENGTH, bool BACKWARD> struct DiscountLine {
         if (packed && holds_all(low)) {
             const Pack<E, LENGTH> pack = *(const Pack<E, LENGTH> *)(from + low);
 #pragma unroll
-            for (unsigned k = 0; k < LENGTH; k++) out[k] = pack.element[BACKWARD ? LENGTH - 1 - k : k];
+            for (unsigned k = 0; k < LENGTH; k++) out[k] = pack.at[BACKWARD ? LENGTH - 1 - k : k];
         } else {
 #pragma unroll
             for (unsigned k = 0; k < LENGTH; k++) out[k] = holds(at(low, k)) ? from[at(low, k)] : otherwise;
@@ -42,7 +40,7 @@ template <unsigned LENGTH, bool BACKWARD> struct DiscountLine {
         if (packed && holds_all(low)) {
             Pack<E, LENGTH> pack;
 #pragma unroll
-            for (unsigned k = 0; k < LENGTH; k++) pack.element[BACKWARD ? LENGTH - 1 - k : k] = in[k];
+            for (unsigned k = 0; k < LENGTH; k++) pack.at[BACKWARD ? LENGTH - 1 - k : k] = in[k];
             *(Pack<E, LENGTH> *)(to + low) = pack;
         } else {
 #pragma unroll
