@@ -20,8 +20,8 @@ template <typename T> struct DiscountView {
 
     /* The factor of the sum carried into element `flat` of all rows. */
     __host__ __device__ SumOf<T> factor(size_t row, size_t flat) const {
-        if (gamma_per == DISCOUNT_GAMMA_ALL) return *(const SumOf<T> *)gamma;
-        return wide(gamma[gamma_per == DISCOUNT_GAMMA_ROW ? row : flat]);
+        if (sizeof(T) < sizeof(SumOf<T>) && gamma_per == DISCOUNT_GAMMA_ALL) return *(const SumOf<T> *)gamma;
+        return wide(gamma[gamma_per == DISCOUNT_GAMMA_ALL ? 0 : gamma_per == DISCOUNT_GAMMA_ROW ? row : flat]);
     }
 };
 
