@@ -189,6 +189,11 @@ def work_bytes(row):
     return (row.get("work") or {}).get("bytes") or None
 
 
+def is_library(row):
+    """Is the kernel a library's (or a published program's in Python)? Older rows do not have the key."""
+    return row["backend"] == "peer" or bool(row.get("library", row["variant"].endswith("/cuda_cub_scan")))
+
+
 def device_of(row):
     """Which ceilings hold for a row: a peer runs where its clock says."""
     if row["backend"] == "peer":

@@ -88,6 +88,7 @@ typedef struct Variant {
     Backend backend;
     const char *summary;       /* one line: what `rungs list` and the report print */
     const char *origin;        /* where the algorithm comes from */
+    const char *library;       /* whose kernel run() launches, with its version ("CUB 3.0.1"); NULL: this project's */
     const ParamSpec *tunables; /* NULL: none */
     const DType *dtypes;       /* of the case, that it takes, DTYPE_COUNT last; NULL: all of the op's but f16 and bf16 */
     const char *bound;         /* a looser bound of the op that this variant declares ("textbook"); NULL: none */

@@ -51,7 +51,7 @@ def published_speedups(claims):
 def kind_of(row, published):
     if row["variant"] in published:
         return "published"
-    return row["backend"] if row["backend"] in ("peer", "cpu") else "cuda"
+    return "peer" if r.is_library(row) else "cpu" if row["backend"] == "cpu" else "cuda"
 
 
 def best_case(results, op):

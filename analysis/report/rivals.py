@@ -41,11 +41,6 @@ class Standing:
         return [row for row in (every, strict if strict is not every else None) if row]
 
 
-def is_library(row):
-    """Or a published program in Python."""
-    return row["backend"] == "peer"
-
-
 def fastest(rows):
     return min((row for row in rows if r.median(row, MODE)), key=lambda row: r.median(row, MODE), default=None)
 
@@ -58,7 +53,7 @@ def standing_of(rows, published):
     strict = [row for row in rows if not r.is_declared(row)]
 
     def kind(row):
-        return "published" if row["variant"] in published else "library" if is_library(row) else "ours"
+        return "published" if row["variant"] in published else "library" if r.is_library(row) else "ours"
 
     def best(some, wanted):
         return fastest([row for row in some if kind(row) == wanted])
@@ -133,7 +128,7 @@ def pairs_of(some, published=True):
     found = {}
     for other in some.others:
         theirs = [row for row in other.rows if published or row["variant"] not in some.programs]
-        for name in {r.name_of(row) for row in theirs if is_library(row)} if other.ours else ():
+        for name in {r.name_of(row) for row in theirs if r.is_library(row)} if other.ours else ():
             best = fastest([row for row in other.rows if r.name_of(row) == name])
             found.setdefault(name, times_faster(best, other.ours))
     return found

@@ -5,7 +5,7 @@ import collections
 from analysis import rows as r
 from analysis import select
 from analysis.format import count, describe, percent, seconds, significant, table, without_empty
-from analysis.report.rivals import MODE, fastest, is_library, pairs_of, times_faster
+from analysis.report.rivals import MODE, fastest, pairs_of, times_faster
 
 MOST_BEHIND = 6
 SIZES, SIZE_STEP = ("batch", "n", "rows", "cols"), 4  # sizes within that factor of one another make no second line
@@ -190,7 +190,7 @@ def against_cpu_libraries(found):
         for other in some.others:
             on_cpu = [row for row in other.rows if r.device_of(row) == "cpu"]
             ratio = times_faster(
-                fastest([row for row in on_cpu if is_library(row) and row["variant"] not in some.programs]),
+                fastest([row for row in on_cpu if r.is_library(row) and row["variant"] not in some.programs]),
                 fastest([row for row in on_cpu if row["backend"] == "cpu" and not r.is_declared(row)]),
             )
             if ratio:

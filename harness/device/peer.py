@@ -50,6 +50,7 @@ HOW_TO_GET = {
     ),
     "ml_dtypes": "NumPy has no bfloat16 without it: build/python/bin/pip install ml_dtypes",
     "pylibcudf": "optional, 0.4 GB: build/python/bin/pip install --no-deps --target build/cudf -r requirements-cudf.txt",
+    "accelerated_scan": "optional: build/python/bin/pip install --no-deps accelerated-scan==0.3.1",
     "torch_discounted_cumsum": "./rungs compiles it where nvidia-smi finds a GPU (requirements-compiled.txt)",
 }
 

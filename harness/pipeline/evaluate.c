@@ -48,6 +48,7 @@ Status row_begin(const char *run, const PlanItem *item, const Case *problem, con
                  .baseline = item->baseline,
                  .variant = choice->entry->id,
                  .backend = emulated ? "emulator" : backend_name(choice->entry->backend),
+                 .library = facts->library,
                  .emulated = emulated,
                  .problem = *problem,
                  .tunables = choice->tunables,

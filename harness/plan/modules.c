@@ -177,6 +177,7 @@ static Status learn(VariantEntry *entry, const json_t *kept) {
     if (!facts) return status_fail(STATUS_MEMORY, "no memory for what is known of %s", entry->id);
     *facts = (VariantFacts){.summary = keep_text(variant, "summary"),
                             .origin = keep_text(variant, "origin"),
+                            .library = keep_text(variant, "library"),
                             .tunables = keep_tunables(json_object_get(variant, "tunables")),
                             .dtypes = keep_texts(json_object_get(variant, "dtypes")),
                             .bound = keep_text(variant, "bound"),

@@ -11,7 +11,7 @@
 
 /* What the module of a variant, or the dictionary of a peer, says of it. */
 typedef struct VariantFacts {
-    const char *summary, *origin;
+    const char *summary, *origin, *library;
     const ParamSpec *tunables;
     const char *const *dtypes; /* that it says it takes, by name; NULL: it says nothing */
     const char *bound, *not_emulated;

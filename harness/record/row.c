@@ -67,12 +67,13 @@ void row_key(const Row *row, char key[ROW_KEY_MAX]) {
 
 static json_t *head(const Row *row) {
     const Case *problem = &row->problem;
-    return json_pack("{s:s, s:i, s:s, s:s?, s:s, s:s, s:o, s:s, s:s, s:I, s:s, s:o, s:s, s:s, s:{s:f, s:f, s:f}, s:s?, s:s?}",
+    return json_pack("{s:s, s:i, s:s, s:s?, s:s, s:s, s:o, s:s, s:s, s:I, s:s, s:o, s:s, s:s, s:s?, s:{s:f, s:f, s:f}, s:s?, s:s?}",
                      "kind", "row", "schema", ROW_SCHEMA_VERSION, "run", row->run, "scenario", row->scenario, "case", row->text,
                      "op", problem->op, "params", params_json(&problem->params), "dtype", dtype_name(problem->dtype), "input",
                      problem->input, "seed", (json_int_t)problem->seed, "variant", row->variant, "tunables",
-                     params_json(&row->tunables), "spec", row->spec, "backend", row->backend, "work", "bytes", row->work.bytes,
-                     "flops", row->work.flops, "elements", row->work.elements, "baseline", row->baseline, "reason", row->reason);
+                     params_json(&row->tunables), "spec", row->spec, "backend", row->backend, "library", row->library, "work",
+                     "bytes", row->work.bytes, "flops", row->work.flops, "elements", row->work.elements, "baseline", row->baseline,
+                     "reason", row->reason);
 }
 
 static json_t *all_errors(const Row *row) {

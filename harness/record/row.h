@@ -146,6 +146,7 @@ typedef struct Row {
     /* Known before the variant runs. */
     const char *run, *scenario, *baseline; /* baseline: NULL: none */
     const char *variant, *backend;
+    const char *library; /* whose kernel it is; NULL: this project's */
     bool emulated;
     Case problem; /* names a user's function by a hash, not by its path, which names people and projects */
     char user_code[USERCODE_NAME_MAX];

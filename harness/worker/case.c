@@ -72,10 +72,11 @@ int module_describe(const char *path, const char *id, int replies) {
     const VariantModule *module = NULL;
     const Status status = module_load(path, id, &module);
     const Variant *variant = status == STATUS_OK ? module->variant : NULL;
-    json_t *reply = variant ? json_pack("{s:s?, s:s?, s:s?, s:s?, s:b, s:b, s:o, s:o}", "summary", variant->summary, "origin",
-                                        variant->origin, "bound", variant->bound, "not_emulated", variant->not_emulated, "supports",
-                                        variant->supports != NULL, "configuration", variant->configuration != NULL, "tunables",
-                                        tunables_json(variant->tunables), "dtypes", dtypes_json(variant->dtypes))
+    json_t *reply = variant ? json_pack("{s:s?, s:s?, s:s?, s:s?, s:s?, s:b, s:b, s:o, s:o}", "summary", variant->summary, "origin",
+                                        variant->origin, "library", variant->library, "bound", variant->bound, "not_emulated",
+                                        variant->not_emulated, "supports", variant->supports != NULL, "configuration",
+                                        variant->configuration != NULL, "tunables", tunables_json(variant->tunables), "dtypes",
+                                        dtypes_json(variant->dtypes))
                             : json_pack("{s:s}", "error", status_message());
     char *text = reply ? json_dumps(reply, JSON_COMPACT) : NULL;
     const bool written = text && dprintf(replies, "%s\n", text) > 0;

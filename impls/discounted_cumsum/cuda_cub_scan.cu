@@ -10,6 +10,7 @@
  * Limits: no sums of k terms. After a sum beyond the range, later sums may be finite.
  * Origin: Merrill and Garland 2016 (decoupled look-back), in CUB; Blelloch 1990 for the operator. */
 #include "common/affine.cuh"
+#include "common/cub_text.cuh"
 #include "common/discounted_cumsum/case.cuh"
 #include "common/scan_iterator.cuh"
 
@@ -97,6 +98,7 @@ RUNGS_VARIANT(discounted_cumsum, cuda_cub_scan) = {
     .backend = BACKEND_CUDA,
     .summary = "cub::DeviceScan of affine maps, all rows in one scan",
     .origin = "CUB; Blelloch 1990",
+    .library = CUB_TEXT,
     .dtypes = STORAGE_TYPES,
     .supports = supports,
     .scratch_bytes = scratch_bytes,

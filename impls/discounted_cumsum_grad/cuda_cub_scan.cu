@@ -6,6 +6,7 @@
  * Limits: no sums of k terms; 2^31 - 1 blocks for the sums of the products.
  * Origin: Merrill and Garland 2016 (decoupled look-back), in CUB; Blelloch 1990 for the operator. */
 #include "common/affine.cuh"
+#include "common/cub_text.cuh"
 #include "common/scan_iterator.cuh"
 #include "discounted_cumsum_grad/_products.cuh"
 
@@ -97,6 +98,7 @@ RUNGS_VARIANT(discounted_cumsum_grad, cuda_cub_scan) = {
     .backend = BACKEND_CUDA,
     .summary = "cub::DeviceScan both ways, then products and their sums",
     .origin = "CUB; Blelloch 1990",
+    .library = CUB_TEXT,
     .supports = gradient_supports,
     .scratch_bytes = scratch_bytes,
     .run = run,

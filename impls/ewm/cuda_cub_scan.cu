@@ -13,6 +13,7 @@
  * Origin: Merrill and Garland 2016 ("Single-pass parallel prefix scan with decoupled look-back"), in CUB; the affine operator by
  *   Blelloch 1990. */
 #include "_shared.cuh"
+#include "common/cub_text.cuh"
 #include "common/scan_iterator.cuh"
 
 #include <cub/device/device_scan.cuh>
@@ -67,6 +68,7 @@ RUNGS_VARIANT(ewm, cuda_cub_scan) = {
     .backend = BACKEND_CUDA,
     .summary = "one cub::DeviceScan from elements to outputs, by way of states",
     .origin = "CUB; Merrill and Garland 2016",
+    .library = CUB_TEXT,
     .dtypes = STORAGE_TYPES,
     .scratch_bytes = scratch_bytes,
     .run = run,

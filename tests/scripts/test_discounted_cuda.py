@@ -43,6 +43,23 @@ suites:
     variants: [cuda_warp_row]
 """
 
+GATES = """
+title: Rows in groups
+about: Rows of one tile and of several, of each number of loads; more rows than a group; infinities, which the maps of cuda_row_groups carry only when asked
+suites:
+  - op: discounted_cumsum
+    axes:
+      n: [1, 33, 128, 131, 1000, 2050]
+      batch: [5]
+      direction: [right, left]
+      input: [normal, naninf]
+    tied:
+      - {gamma_per: element, reset: none, dtype: f32}
+      - {gamma_per: element, reset: mask, dtype: f64}
+      - {gamma_per: row, reset: mask, dtype: f32}
+    variants: ["cuda_row_groups threads=64 vectors=1,4 group=2"]
+"""
+
 # Who has the powers of 2 that sums of k terms take: in the dtype, in double, of groups of powers of two, or without any.
 CPU, LOG, BLOCK = (
     {"cpu_sequential", "cpu_four_rows", "cpu_best"},
@@ -78,6 +95,11 @@ def test_short_rows(folder):
     expect(done.returncode == 0 and [row["verdict"] for row in rows] == ["pass"] * 120, "120 cases", done)
 
 
+def test_rows_in_groups(folder):
+    done, rows = emulate(folder, GATES)
+    expect(done.returncode == 0 and [row["verdict"] for row in rows] == ["pass"] * 144, "144 cases", done)
+
+
 @pytest.mark.parametrize("case, words", LONGEST.items(), ids=LONGEST)
 def test_the_longest_rows_of_a_warp(folder, case, words):
     done, found = emulate_each(folder, f"discounted_cumsum {case}", "cuda_warp_row")
@@ -98,6 +120,7 @@ def test_cub_has_no_sums_of_k_terms(folder, k, verdict):
     """Of n = 100; the block scan has them."""
     done, found = emulate_each(folder, f"discounted_cumsum n=100 k={k}", "cuda_cub_scan", "cuda_block_scan")
     row = found["cuda_cub_scan"]
+    expect(row["library"] == "CUB" and found["cuda_block_scan"]["library"] is None, "whose kernel it is", done)
     expect(row["verdict"] == verdict and (verdict == "pass" or f"k={k}" in row["reason"]), f"k={k}: {verdict}", done)
     expect(found["cuda_block_scan"]["verdict"] == "pass", "the block scan does", done)
 
@@ -122,13 +145,14 @@ def test_who_has_the_powers_of_gamma(folder, case, passing):
     )
 
 
+@pytest.mark.parametrize("variant, more", [("cuda_agent_scan", ()), ("cuda_row_groups", ("vectors=1", "group=1"))])
 @pytest.mark.parametrize("direction", ["right", "left"])
-def test_blocks_in_any_order(folder, direction):
-    """A block that starts alone finds nothing published, and adds up by itself what it waits for."""
+def test_blocks_in_any_order(folder, direction, variant, more):
+    """A block that starts alone adds up by itself what it waits for, or is dealt what waits for nothing."""
     numpy = pytest.importorskip("numpy")
     numpy.save(folder / "x.npy", numpy.random.default_rng(7).normal(size=(2, 24001)))
-    settings = ("gamma=0.9999", "threads=32", f"direction={direction}")
-    same_bits_with_any_blocks(folder, "discounted_cumsum/cuda_agent_scan", *settings)
+    settings = ("gamma=0.9999", "threads=32", f"direction={direction}", *more)
+    same_bits_with_any_blocks(folder, f"discounted_cumsum/{variant}", *settings)
 
 
 def test_more_strips_than_a_block_has_threads(folder):

@@ -6,7 +6,6 @@ import os
 
 import numpy as np
 import pytest
-
 from program import call, expect, needs_emulator
 
 pytestmark = needs_emulator
@@ -75,6 +74,20 @@ def test_blocks_in_any_order(folder, direction):
         made = checked(folder, "cuda_agent_scan", arrays, *settings, env=order)
         outputs.add(b"".join(array.tobytes() for array in made))
     assert len(outputs) == 1, "the same bits"
+
+
+@pytest.mark.parametrize("direction", ["right", "left"])
+def test_tiles_that_meet_in_any_order(folder, direction):
+    """A block that starts alone composes the row's other tiles by itself, an infinity among them, too."""
+    random = np.random.default_rng(7)
+    arrays = {name: random.normal(size=(2, 9001)) for name in ("x", "dy")} | {
+        "gamma": random.uniform(0.9, 1, (2, 9001))
+    }
+    arrays["x"][1, 5000] = np.inf
+    for blocks in ("1", "2", "16"):
+        order = {"RUNGS_EMULATOR_BLOCKS": blocks, "RUNGS_EMULATOR_SEED": blocks}
+        settings = ("gamma_per=element", "threads=128", "vectors=4", f"direction={direction}")
+        checked(folder, "cuda_row_tiles", arrays, *settings, env=order)
 
 
 @pytest.mark.parametrize("direction", ["right", "left"])

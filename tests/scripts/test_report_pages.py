@@ -10,6 +10,7 @@ from checkout import SOURCE
 from program import RUNGS
 from report_page import GOLDEN, ROWS, TIMED, WORK, dead_links, links, report, section, written
 
+from analysis import rows as r
 from analysis import select
 from analysis.report import numbers, page, rivals, standing
 
@@ -138,7 +139,7 @@ def test_who_is_behind():
         case for case in found if " n=5000 " in case
     )  # the fifth: the fifth variant, peer_torch, is as fast as can be
     ratio = rivals.times_faster(
-        rivals.fastest([row for row in found[case].rows if rivals.is_library(row)]), found[case].ours
+        rivals.fastest([row for row in found[case].rows if r.is_library(row)]), found[case].ours
     )
     assert (
         ratio.value == 0.5

@@ -277,6 +277,27 @@ def test_what_was_only_verified_takes_no_place():
     assert "300 x 7" not in found["batch x n"][0]
 
 
+def test_whose_kernel_it_is():
+    """What the row says; of older rows, which say nothing, the variants that launch a library's kernel."""
+    key, older = {"library": "CUB 3.0.1"}, {}
+    for name, said, library in (
+        ("cuda_cub_scan", key, True),
+        ("cuda_new", key, True),
+        ("cuda_cub_scan", older, True),
+        ("cuda_new", older, False),
+        ("cuda_new", {"library": None}, False),
+        ("peer_torch", {"library": None}, True),
+    ):
+        backend = "peer" if name.startswith("peer") else "cuda"
+        row = {**shaped(name, (1, 1000), 1e-9), "backend": backend, "baseline": None}
+        row.pop("library", None)
+        theirs, ours = row | said, shaped("cuda_ours", (1, 1000), 2e-9)
+        (some,) = rivals.standings(loaded([theirs, ours]), "discounted_cumsum").values()
+        assert (some.library is not None) == library and r.is_library(theirs) == library, (name, said)
+        assert r.name_of(some.ours) == ("cuda_ours" if library else name)
+        assert figures_ladder.kind_of(theirs, set()) == ("peer" if library else "cuda")
+
+
 def test_few_shapes_make_no_table():
     assert "batch x n" not in sweeps_of(times("cuda_a", SINGLE + MANY[:2], 1e-12))
 
