@@ -218,7 +218,7 @@ static Status time_left_out(GpuSession *session, bool rewriting, cudaGraphExec_t
     enum { TIMES = 5 };
     *least = INFINITY;
     for (int i = 0; i < TIMES; i++) {
-        TRY(session->work->between(session->work->between_context, CALLS_MAX));
+        if (rewriting) TRY(session->work->between(session->work->between_context, CALLS_MAX));
         if (session->queued) TRY(gpu_queue_hold(&session->queue, session->hold_seconds));
         TRY_CUDA(cudaEventRecord(session->begin, session->queue.stream));
         const Status enqueued = enqueue_left_out(session, rewriting, empty);
