@@ -75,7 +75,7 @@ KINDS = [
         r"late_|lazy|background|detached|half_later|again_later|busy_later|future|subclass|extension|cheat_prepare",
     ),
     ("work between the calls", r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool"),
-    ("timed calls that do less", r"batch|later|random_skip|skips_|first_of"),
+    ("timed calls that do less", r"batch|later|random_skip|skips_|first_of|_soon$"),
     ("verified and timed calls told apart", r"phase|poison|warm_up"),
     ("another stream", r"stream|strays"),
     ("an output found in memory", r"reused|torch_empty|parent_memory|finds_output|left_in"),
@@ -97,7 +97,7 @@ NAMES = [kind for kind, _ in KINDS]
 
 
 # Right in their first call: the emulator, which makes one per row, has nothing to find unless the race detector sees how.
-SECOND_CALL = re.compile(r"/cuda_(cheat_(replay|batch)|leaks|garbage_later|ready_flags|poison_skips|swallowed)")
+SECOND_CALL = re.compile(r"/cuda_(cheat_(replay|batch)|leaks|garbage_later|ready_flags|poison_skips|skips_|slow_events|swallowed)")
 
 
 def kind_of(name):
