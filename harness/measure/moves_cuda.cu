@@ -10,10 +10,11 @@
 
 namespace {
 
-/* Two arrays that begin at multiples of 16 bytes. As much as both have is copied, the rest of the larger read or written. */
+/* Two arrays that begin at multiples of 16 bytes. As much as both have is copied, the rest of the larger read or written: what is
+ * read alone behind the copy or, `lead` of it, before. What is written last may still be in L2 when the kernel ends. */
 struct Arena {
     char *from, *to;
-    size_t read, written; /* bytes */
+    size_t read, written, lead; /* bytes */
     int sms;
     cudaStream_t stream;
 };
@@ -39,11 +40,11 @@ __device__ unsigned mix(unsigned word) {
     return word;
 }
 
-/* Word i is copied while both arrays last; then it is read or written alone. The sum keeps the loads of words that are only read;
- * its store never happens, which the compiler does not know. */
+/* Words are copied while both arrays last; the others are read or written alone. The sum keeps the loads of words that are only
+ * read; its store never happens, which the compiler does not know. */
 template <typename Word, int PER>
 __global__ void __launch_bounds__(THREADS_MAX)
-    move_kernel(const Word *from, size_t reads, Word *to, size_t writes, unsigned *sink) {
+    move_kernel(const Word *from, size_t reads, Word *to, size_t writes, size_t lead, unsigned *sink) {
     const size_t first = (size_t)blockIdx.x * blockDim.x * PER + threadIdx.x;
     Word words[PER];
     unsigned sum = 0;
@@ -55,8 +56,8 @@ __global__ void __launch_bounds__(THREADS_MAX)
 #pragma unroll
     for (int j = 0; j < PER; j++) {
         const size_t i = first + (size_t)j * blockDim.x;
-        if (i < writes)
-            to[i] = words[j];
+        if (i - lead < writes) /* before the lead it is huge */
+            to[i - lead] = words[j];
         else
             sum ^= mix(words[j]);
     }
@@ -65,7 +66,7 @@ __global__ void __launch_bounds__(THREADS_MAX)
 
 /* The same by blocks that stay: what reads most is fastest this way on some devices. */
 __global__ void __launch_bounds__(RESIDENT_THREADS)
-    resident_kernel(const uint4 *from, size_t reads, uint4 *to, size_t writes, unsigned *sink) {
+    resident_kernel(const uint4 *from, size_t reads, uint4 *to, size_t writes, size_t lead, unsigned *sink) {
     const size_t words = reads > writes ? reads : writes, step = (size_t)blockDim.x * RESIDENT_LOADS;
     const size_t steps = (words + step - 1) / step, begin = steps * blockIdx.x / gridDim.x,
                  end = steps * (blockIdx.x + 1) / gridDim.x;
@@ -80,8 +81,8 @@ __global__ void __launch_bounds__(RESIDENT_THREADS)
 #pragma unroll
         for (int j = 0; j < RESIDENT_LOADS; j++) {
             const size_t i = s * step + (size_t)j * blockDim.x + threadIdx.x;
-            if (i < writes)
-                to[i] = loaded[j];
+            if (i - lead < writes)
+                to[i - lead] = loaded[j];
             else
                 sum ^= mix(loaded[j]);
         }
@@ -97,14 +98,14 @@ template <typename Word, int PER, int THREADS> Status move(void *context) {
     const size_t words = reads > writes ? reads : writes, each = (size_t)PER * THREADS;
     const unsigned blocks = words > each ? static_cast<unsigned>((words + each - 1) / each) : 1;
     return launch(move_kernel<Word, PER>, {blocks, THREADS, 0, arena->stream}, reinterpret_cast<const Word *>(arena->from), reads,
-                  reinterpret_cast<Word *>(arena->to), writes, reinterpret_cast<unsigned *>(arena->to));
+                  reinterpret_cast<Word *>(arena->to), writes, arena->lead / sizeof(Word), reinterpret_cast<unsigned *>(arena->to));
 }
 
 Status move_resident(void *context) {
     const Arena *arena = static_cast<const Arena *>(context);
     return launch(resident_kernel, {static_cast<unsigned>(arena->sms * RESIDENT_BLOCKS), RESIDENT_THREADS, 0, arena->stream},
                   reinterpret_cast<const uint4 *>(arena->from), arena->read / sizeof(uint4), reinterpret_cast<uint4 *>(arena->to),
-                  arena->written / sizeof(uint4), reinterpret_cast<unsigned *>(arena->to));
+                  arena->written / sizeof(uint4), arena->lead / sizeof(uint4), reinterpret_cast<unsigned *>(arena->to));
 }
 
 Status move_by_driver(void *context) {
@@ -257,21 +258,29 @@ Status time_trial(Arena *arena, const Move *trial, Mode mode, const SamplingPace
     for (size_t i = 0; i < samples.count; i++) {
         if (samples.seconds[i] >= limit->seconds) continue; /* false while there is none */
         limit->seconds = samples.seconds[i];
-        snprintf(limit->kernel, sizeof limit->kernel, "%s", trial->name);
+        snprintf(limit->kernel, sizeof limit->kernel, "%s%s", trial->name, arena->lead > 0 ? ", reads first" : "");
     }
     samples_free(&samples);
     return STATUS_OK;
 }
 
+struct Shape {
+    const Move *move; /* NULL: none yet */
+    size_t lead;
+};
+
 /* The fastest shape of a mode, each looked at for a moment. */
-Status fastest(Arena *arena, Mode mode, const Move **best) {
+Status fastest(Arena *arena, Mode mode, Shape *best) {
+    const size_t alone = arena->read > arena->written ? arena->read - arena->written : 0;
     double least = INFINITY;
-    for (int i = 0; i < MOVE_COUNT; i++) {
-        if (!can(&MOVES[i], arena)) continue;
+    for (int i = 0; i < 2 * MOVE_COUNT; i++) {
+        const Move *move = &MOVES[i / 2];
+        arena->lead = i % 2 ? alone : 0;
+        if (!can(move, arena) || (i % 2 && (alone == 0 || move->by_driver))) continue;
         Limit limit = {INFINITY, ""};
-        TRY(time_trial(arena, &MOVES[i], mode, &GLANCE, &limit));
-        if (*best && limit.seconds >= least) continue;
-        *best = &MOVES[i];
+        TRY(time_trial(arena, move, mode, &GLANCE, &limit));
+        if (best->move && limit.seconds >= least) continue;
+        *best = {move, arena->lead};
         least = limit.seconds;
     }
     return STATUS_OK;
@@ -279,14 +288,15 @@ Status fastest(Arena *arena, Mode mode, const Move **best) {
 
 /* Host times of a call until it returns have nothing to do with bytes. Warm caches have one fastest shape, whatever the mode. */
 Status take_modes(Arena *arena, unsigned modes, Limit out[MEASURE_MODE_COUNT]) {
-    const Move *cold = nullptr, *warm = nullptr;
+    Shape cold = {}, warm = {}, empty = {&EMPTY, 0};
     for (int m = 0; m < MEASURE_MODE_COUNT; m++) {
         const Mode mode = static_cast<Mode>(m);
         if (!(modes & 1u << m)) continue;
-        const Move **best = mode == MODE_COLD ? &cold : &warm;
-        if (mode != MODE_ENQUEUE && !*best) TRY(fastest(arena, mode == MODE_COLD ? MODE_COLD : MODE_HOT, best));
+        Shape *best = mode == MODE_ENQUEUE ? &empty : mode == MODE_COLD ? &cold : &warm;
+        if (!best->move) TRY(fastest(arena, mode == MODE_COLD ? MODE_COLD : MODE_HOT, best));
         Limit limit = {INFINITY, ""};
-        TRY(time_trial(arena, mode == MODE_ENQUEUE ? &EMPTY : *best, mode, &LOOK, &limit));
+        arena->lead = best->lead;
+        TRY(time_trial(arena, best->move, mode, &LOOK, &limit));
         if (limit.seconds < INFINITY) out[m] = limit;
     }
     return STATUS_OK;
