@@ -97,7 +97,9 @@ NAMES = [kind for kind, _ in KINDS]
 
 
 # Right in their first call: the emulator, which makes one per row, has nothing to find unless the race detector sees how.
-SECOND_CALL = re.compile(r"/cuda_(cheat_(replay|batch)|leaks|garbage_later|ready_flags|poison_skips|skips_|slow_events|swallowed)")
+SECOND_CALL = re.compile(
+    r"/cuda_(cheat_(replay|batch)|leaks|garbage_later|ready_flags|poison_skips|skips_|slow_events|swallowed)"
+)
 
 
 def kind_of(name):
