@@ -200,10 +200,7 @@ def objects(project, source, kind, to):
     facts = json.loads(source.read_text().split("\n", 1)[0][len(FIRST) :])
     made, flags = to / "bound.o", facts["flags"]
     if kind == "native":
-        words, kept = iter(project.compiler("cu")), []
-        for word in words:
-            if not word.startswith(("-I", "-W", "-Xcompiler=-W", "-std=")):
-                kept.append(word)
+        kept = [word for word in project.compiler("cu") if not word.startswith(("-I", "-W", "-Xcompiler=-W", "-std="))]
         standard = [] if any(flag.startswith("-std") for flag in flags) else ["-std=c++17"]
         argv = [
             *kept,
@@ -215,10 +212,10 @@ def objects(project, source, kind, to):
             "-Xcompiler=-fPIC,-fvisibility=hidden,-ffunction-sections",
         ]
         compile_file(facts, [*argv, "-MMD", "-MF", f"{made}.d", "-c", source, "-o", made])
-        shims = set(
-            re.findall(r"^cudaError_t rungs_bound_(\w+)\(", (project.harness / "bound.cu").read_text(), re.MULTILINE)
+        shims = re.findall(
+            r"^cudaError_t rungs_bound_(\w+)\(", (project.harness / "bound.cu").read_text(), re.MULTILINE
         )
-        renamed = [word for name in sorted(shims) for word in ("--redefine-sym", f"{name}=rungs_bound_{name}")]
+        renamed = [word for name in shims for word in ("--redefine-sym", f"{name}=rungs_bound_{name}")]
         modules.run([project.settings["objcopy"], *renamed, made], modules.COMPILE_SECONDS)
     else:
         compiler = program.Compiler(project, flags)

@@ -20,9 +20,6 @@ def supports(case, tunables):
 def prepare(case, tunables, shapes):
     torch, right = import_torch_cuda(), is_right(case)
     from torch._higher_order_ops import associative_scan
-    from torch._inductor import config
-
-    config.compile_threads = 1  # no processes that compile ahead while calls are timed
 
     def combine(first, second):
         return first[0] * second[0], second[0] * first[1] + second[1]
