@@ -79,7 +79,19 @@ def pooled(row, processes, environments):
         times = {(run, t["median"], tuple(t.get("samples") or [])): t for run, t in timed if t}
         if len(times) > 1:
             timing[mode] = pooled_times(timing[mode], list(times.values()))
-    return {**row, "timing": timing, **marks}
+    bits = {"bits": pooled_bits(mine)} if any(other.get("bits") for other in mine) else {}
+    return {**row, "timing": timing, **marks, **bits}
+
+
+def pooled_bits(rows):
+    """Equal calls of all processes add up; where those of one differ, that is told."""
+    told = {(row.get("run"), row["bits"]["seconds"]): row["bits"] for row in rows if row.get("bits")}.values()
+    same = [one for one in told if one.get("outcome") == "same"]
+    for one in told:
+        if one.get("outcome") == "differ":
+            return one
+    calls = sum(one["calls"] for one in same)
+    return {**same[0], "calls": calls, "excluded": 3 / calls} if same else next(iter(told))
 
 
 def pooled_times(latest, times):

@@ -35,6 +35,9 @@ rungs_module(rungs_measure harness/measure rungs_base)
 set_target_properties(rungs_base rungs_measure PROPERTIES POSITION_INDEPENDENT_CODE ON)
 add_library(rungs_measure_library SHARED $<TARGET_OBJECTS:rungs_measure>)
 target_link_libraries(rungs_measure_library PRIVATE rungs_measure)
+if(RUNGS_CUDA)
+    target_sources(rungs_measure_library PRIVATE harness/device/digest.cu) # results of libraries are compared on the GPU
+endif()
 set_target_properties(rungs_measure_library PROPERTIES OUTPUT_NAME rungs_measure LIBRARY_OUTPUT_DIRECTORY ${RUNGS_LIBRARIES})
 # CUPTI is opened when it is needed; only its headers are, which some toolkits keep apart. Without them nothing is counted.
 if(RUNGS_CUDA)

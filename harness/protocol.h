@@ -13,6 +13,7 @@
 #define DO_TIME "time"
 #define DO_CONTINUE "continue"
 #define DO_CALLS "calls"
+#define DO_BITS "bits"
 #define DO_COUNT "count"
 #define DO_END "end"
 #define DO_CLOSE "close"
@@ -89,6 +90,13 @@
 #define KEY_BETWEEN_SECONDS "between_seconds"
 #define KEY_CLOCK "clock"
 #define KEY_WHY_NONE "why_none"
+
+/* bits: KEY_MIN_SAMPLES and KEY_MAX_SAMPLES calls */
+#define KEY_BITS "bits"
+#define KEY_DIFFER "differ"
+#define KEY_OUTPUT "output"
+#define KEY_ELEMENT "element"
+#define KEY_APART "apart"
 
 /* count: KEY_WHAT is one of the three */
 #define KEY_WHAT "what"

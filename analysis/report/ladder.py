@@ -19,7 +19,7 @@ from analysis.format import (
     table,
     without_empty,
 )
-from analysis.report import counts
+from analysis.report import bits, counts
 
 VERDICT_ORDER = {"pass": 0, "fail": 1, "error": 2, "skip": 3}
 
@@ -80,12 +80,13 @@ def case_table(results, rows):
                 percent(r.share_of_limit(row)),
                 speedup_text(results, row, baseline),
                 error_text(row),
+                bits.bits_text(row),
                 verdict,
             )
         )
     against = f">over {r.name_of(baseline)}" if baseline else ">speed-up"
     header = ["variant", ">cold (95% interval)", ">hot", ">graph", ">GB/s", ">of limit", against]
-    text = table(*without_empty([*header, ">error / bound", "verdict"], lines))
+    text = table(*without_empty([*header, ">error / bound", "bits", "verdict"], lines))
     skipped = sorted({r.name_of(row["spec"]) for row in rows if row["verdict"] == "skip"})
     return text + (f"\n\nSkipped: {', '.join(skipped)}." if skipped else "")
 

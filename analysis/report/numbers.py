@@ -7,6 +7,7 @@ Queries:
     time VARIANT on CASE                cold median; CASE: an op and parameters, such as `rolling agg=mean n=1e8 window=3000`; of several cases the one with most rows
     gain VARIANT over VARIANT on CASE   how many times faster the first is, with its interval, in the latest campaign that has both
     share VARIANT on CASE               of the limit
+    bits VARIANT on CASE                "same in 3,000 calls", or where they differ: what a text that calls a variant deterministic has beside it
     fastest OP on CASE                  our fastest variant within the op's own tolerance; in the three above, `fastest` stands for it
     claims                              "46 published numbers, 63 tests: 13 hold, ..."
 What no row tells is "not measured".
@@ -20,7 +21,7 @@ from analysis.claim_text import OUTCOMES, published, published_programs, quantit
 from analysis.format import percent, seconds
 from analysis.output import End, write_whole
 from analysis.published import number_or_text
-from analysis.report import rivals
+from analysis.report import bits, rivals
 from analysis.report.claims import summary
 
 MARKER = re.compile(r"<!-- row: (.+?) -->(.*?)<!-- /row -->", re.S)
@@ -103,6 +104,9 @@ def of_case(results, what, text):
     mine = row_of(rows, names[0]) if names[0] != FASTEST else our_fastest(results, rows[0]["op"], case)
     if not mine:
         return NOTHING
+    if what == "bits":
+        found = bits.bits_text(mine)
+        return NOTHING if found == "-" else found
     if what == "time":
         return seconds(r.median(mine))
     return percent(r.share_of_limit(mine), 2)
@@ -115,7 +119,7 @@ def answer(results, query):
         return summary(claims) if claims else NOTHING
     if what in ("published", "here", "outcome") and rest:
         return of_claim(results, what, rest)
-    if what in ("time", "share", "gain", "fastest") and rest:
+    if what in ("time", "share", "gain", "fastest", "bits") and rest:
         return of_case(results, what, rest)
     raise BadNumber(f"'{query}': no such query; see analysis/report/numbers.py")
 

@@ -5,7 +5,7 @@ from analysis import rows as r
 from analysis import select
 from analysis.claim_text import is_shown
 from analysis.format import many, pictures_of, table
-from analysis.report import checks, claims, findings, ladder, machine, rivals, standing
+from analysis.report import bits, checks, claims, findings, ladder, machine, rivals, standing
 from analysis.report.claims import cross_table, numbered
 
 FIRST_LINE = "<!-- Written by `rungs report`. Do not edit: the next report overwrites it. -->"
@@ -72,6 +72,7 @@ def op_part(results, op, pictures, link, sizes):
     parts.append(
         standing.behind_text(found)
         + standing.cpu_text(found)
+        + bits.price_text(found)
         + f" Every case, sweep, accuracy and failure: [{link}]({link})"
     )
     return parts

@@ -175,6 +175,7 @@ static void print_row(const Progress *progress, const RunEvent *event) {
     char before[64], what[400], line[3000];
     outcome(event->row, what);
     if (verdict == VERDICT_PASS) add_unjudged(event->row, what);
+    if (event->row->bits.differ) strncat(what, "; its bits differ from call to call", sizeof what - strlen(what) - 1);
     if (row_on_one_input(event->row)) strncat(what, "; timed on one input", sizeof what - strlen(what) - 1);
     const int used = snprintf(line, sizeof line, "%-44s %s", foreign_shown(event->row->spec), what);
     if (used > 0 && (size_t)used < sizeof line) snprintf(line + used, sizeof line - (size_t)used, " | %s", place);

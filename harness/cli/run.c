@@ -126,6 +126,8 @@ int command_run(int argc, char **argv) {
         {"resume", NULL, CLI_FLAG, &a.options.resume, "skip rows that --out already has"},
         {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify only; do not time"},
         {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the machine's peaks, nor the limits of rows"},
+        {"bits", "CALLS", CLI_COUNT, &a.options.bit_calls,
+         "repeated calls whose bits are compared (default: 100 to 1000 as time allows, none with --no-ceilings; 0: none)"},
         {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "do not count launches and bytes (implied by --no-ceilings)"},
         {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too"},
         {"fresh-workers", NULL, CLI_FLAG, &a.fresh, "a worker per row, instead of one for all cases of a variant in a scenario"},

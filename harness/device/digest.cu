@@ -34,6 +34,12 @@ Status digest_gpu(const void *data, size_t bytes, uint64_t seed, void *word, voi
     return STATUS_OK;
 }
 
+Status digest_of(const void *data, size_t bytes, void *stream, uint64_t *out) {
+    static void *word;
+    if (!word) TRY_CUDA(cudaMalloc(&word, sizeof *out));
+    return digest_gpu(data, bytes, 0, word, stream, out);
+}
+
 static __device__ unsigned char vary_element(const Vary &how, size_t i, const unsigned char *a, const unsigned char *) {
     return vary_keeps(&how, i) ? a[i] : vary_letter(&how, i, a[i]);
 }

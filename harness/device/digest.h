@@ -33,6 +33,8 @@ enum { DIGEST_STEP = 16 }; /* bytes that are read at once, from the first addres
 /* The sum over `bytes` bytes at any address: of the aligned words, numbered from 0, then of the single bytes before and behind
  * them. data: on the device; word: 8 bytes there, overwritten. Waits for the stream. */
 Status digest_gpu(const void *data, size_t bytes, uint64_t seed, void *word, void *stream, uint64_t *out);
+/* For the workers of Python libraries: with a word of its own, and no seed. */
+Status digest_of(const void *data, size_t bytes, void *stream, uint64_t *out);
 /* Device.vary on a stream. */
 Status vary_gpu(const Vary *how, DType dtype, size_t n, const void *a, const void *b, void *to, void *stream);
 

@@ -408,7 +408,7 @@ class Exchange:
 
     def place(self, name, on_gpu):
         """Where the library seems to keep this input, one number behind the other, and what holds that memory; (None, None): not so."""
-        form, array = self.numbers().get(name), self.arrays[name]
+        form, array = self.numbers().get(name), self.arrays.get(name)
         memory = None if form is None else self.form.memory(form)
         interface = getattr(memory, "__cuda_array_interface__" if on_gpu else "__array_interface__", None)
         if not interface or interface.get("strides") is not None:

@@ -286,6 +286,20 @@ class Worker:
         self.exchange.expect_inverse()
         return {wire.KEY_OK: True, wire.KEY_TIMING: timing}
 
+    def bits(self, command):
+        import peer_bits
+
+        def call():
+            outputs = self.call()
+            self.wait(outputs)
+            return outputs
+
+        self.give(self.sets[0])
+        engine = peer_timing.Engine(self.measure, LIBRARIES[self.clock]())
+        told, outputs = peer_bits.Repeats(call, engine, self.exchange, self.outputs).take(command)
+        self.exchange.expect_inverse()
+        return {wire.KEY_OK: True, wire.KEY_BITS: told, **(self.shared(outputs) if told[wire.KEY_DIFFER] else {})}
+
     def fetched(self, outputs):
         """What a call gave, in arrays of its own: the shared ones are judged after a run."""
         import numpy
@@ -318,6 +332,7 @@ COMMANDS = {
     wire.DO_PREPARE: Worker.prepare,
     wire.DO_RUN: Worker.run,
     wire.DO_TIME: Worker.time,
+    wire.DO_BITS: Worker.bits,
 }
 
 

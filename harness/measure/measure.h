@@ -123,6 +123,12 @@ void patches_free(Patches *self);
 Status wrong_stream_gpu(Status (*run)(void *context), void *context, void *stream, const Array *outputs, int count,
                         unsigned char poison, bool *stray);
 
+/* ---- disturb.cu: other blocks take a part of the processors, from a moment and for as long as `random` says, of the order of the
+ * call's own time; now and then none. Their stream is one that nothing waits for. */
+Status disturb_gpu(uint64_t random, double call_seconds);
+/* Waits for them. */
+void disturb_gpu_end(void);
+
 /* ---- sampling.c: from one pilot sample to a whole series: how many samples a mode gets, and where they are kept.
  *
  * The pilot is one sample (hot and graph: repeated with more calls until it lasts SAMPLING_SECONDS_MIN). The series has

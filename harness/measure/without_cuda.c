@@ -19,6 +19,8 @@ WITHOUT_CUDA(ceilings_cuda, void *stream, size_t bytes_hint, Ceiling out[CEILING
 WITHOUT_CUDA(limit_cuda, void *stream, const LimitTask *task, Limit out[MEASURE_MODE_COUNT])
 WITHOUT_CUDA(wrong_stream_gpu, Status (*run)(void *), void *context, void *stream, const Array *outputs, int count,
              unsigned char poison, bool *stray)
+WITHOUT_CUDA(disturb_gpu, uint64_t random, double call_seconds)
+void disturb_gpu_end(void) {}
 WITHOUT_CUDA(counts_activity, const MeasuredWork *work, void *stream, ActivityList *out)
 WITHOUT_CUDA(counts_bytes, const MeasuredWork *work, void *stream, ByteCounts *out)
 WITHOUT_CUDA(counts_try_activity, void *stream)

@@ -9,8 +9,12 @@
 #include <string.h>
 
 RunOptions run_options_default(void) {
-    return (RunOptions){
-        .timeout_seconds = 120, .min_samples = 9, .max_samples = 101, .seconds_per_mode = 1, .shared_workers = true};
+    return (RunOptions){.timeout_seconds = 120,
+                        .bit_calls = BITS_AS_FIT,
+                        .min_samples = 9,
+                        .max_samples = 101,
+                        .seconds_per_mode = 1,
+                        .shared_workers = true};
 }
 
 void run_notice(const Run *run, const char *format, ...) {

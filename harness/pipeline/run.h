@@ -11,6 +11,8 @@
 
 typedef enum EmulatorKind { EMULATOR_IF_NO_GPU, EMULATOR_ADDRESS, EMULATOR_RACE } EmulatorKind;
 
+enum { BITS_AS_FIT = -1 }; /* 100 to 1000 calls; none where no_ceilings says that rows are only compared */
+
 typedef struct RunEvent RunEvent;
 
 typedef struct RunOptions {
@@ -21,6 +23,7 @@ typedef struct RunOptions {
     bool verify_only;
     bool no_ceilings;          /* the limits of the machine are not measured: for runs that are only compared with one another */
     bool shared_workers;       /* a worker serves all cases of a variant in a scenario; false: one worker per row */
+    int bit_calls;             /* whose bits are compared after timing: BITS_AS_FIT; 0: none */
     bool no_counts;            /* nothing is counted after timing; no_ceilings says so too */
     EmulatorKind emulator;     /* EMULATOR_IF_NO_GPU, or force one of the emulator's programs for CUDA variants */
     bool resume;               /* leave out what the results file already holds */

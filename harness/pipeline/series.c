@@ -26,6 +26,7 @@ static void make_taking(Series *self, const PlanItem *item, const VariantChoice 
     *out = (Taking){.item = *item, .options = *self->options, .mode = mode};
     out->item.modes = 1u << mode;
     out->options.no_counts = true;
+    out->options.bit_calls = 0;
     out->options.seconds_per_mode = AT_ONCE_SECONDS;
     out->session = (Session){.choice = choice,
                              .item = &out->item,

@@ -63,6 +63,13 @@ static const Field BETWEEN[] = {FIELD(REAL, ModeTiming, between_seconds), {0}};
 static const Field STATS[] = {FIELD(REAL, Stats, median), FIELD(REAL, Stats, min), FIELD(REAL, Stats, max),  FIELD(REAL, Stats, q1),
                               FIELD(REAL, Stats, q3),     FIELD(REAL, Stats, low), FIELD(REAL, Stats, high), {0}};
 static const Field RATES[] = {FIELD(REAL, ModeTiming, bytes_per_second), FIELD(REAL, ModeTiming, elements_per_second), {0}};
+static const Field BITS[] = {FIELD(COUNT, Bits, calls),
+                             FIELD(BOOL, Bits, differ),
+                             FIELD(TEXT, Bits, output),
+                             FIELD(COUNT, Bits, element),
+                             FIELD(REAL, Bits, apart),
+                             FIELD(REAL, Bits, seconds),
+                             {0}};
 static const Field LIMIT[] = {FIELD(REAL, Limit, seconds), FIELD(TEXT, Limit, kernel), {0}};
 
 json_t *json_number_or_null(double value) {
@@ -129,6 +136,7 @@ static bool fields_read(const Field *fields, const json_t *from, void *to) {
         if (!json) continue;
         any = true;
         if (fields->kind == FIELD_COUNT) *(size_t *)member = count_of(json);
+        if (fields->kind == FIELD_BOOL) *(bool *)member = json_is_true(json);
         if (fields->kind == FIELD_INT) *(int *)member = (int)json_integer_value(json);
         if (fields->kind == FIELD_REAL || fields->kind == FIELD_WHOLE) *(double *)member = real_of(json);
         if (fields->kind == FIELD_TEXT) text_of_json(json, member, fields->size);
@@ -365,6 +373,29 @@ void timing_free(ModeTiming timing[MODE_COUNT]) {
         memory_free(timing[m].sm_mhz);
         timing[m] = (ModeTiming){0};
     }
+}
+
+json_t *bits_json(const Bits *bits) {
+    json_t *json = json_object();
+    fields_write(BITS, bits, json);
+    return json;
+}
+
+void bits_read(const json_t *json, Bits *bits) {
+    *bits = (Bits){.apart = NAN};
+    fields_read(BITS, json, bits);
+}
+
+json_t *bits_row_json(const Bits *bits, const char *reason) {
+    const bool tried = !reason && (bits->differ || bits->calls >= BITS_FEWEST), same = tried && !bits->differ;
+    const char *outcome = !tried ? "not tried" : same ? "same" : "differ";
+    json_t *json = json_pack("{s:s, s:I, s:o, s:f}", "outcome", outcome, KEY_CALLS, (json_int_t)bits->calls, "excluded",
+                             same ? json_real(3 / (double)bits->calls) : json_null(), KEY_SECONDS, bits->seconds);
+    if (bits->differ)
+        json_object_update_new(json, json_pack("{s:s, s:I, s:o}", KEY_OUTPUT, bits->output, KEY_ELEMENT, (json_int_t)bits->element,
+                                               KEY_APART, json_number_or_null(bits->apart)));
+    if (!tried) json_object_set_new(json, "reason", json_string(reason ? reason : "too few calls fit into a second"));
+    return json;
 }
 
 void limits_read(const json_t *json, Limit out[MEASURE_MODE_COUNT]) {

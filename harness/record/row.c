@@ -107,20 +107,21 @@ json_t *row_json(const Row *row) {
     static const char *const WORKERS[] = {NULL, "shared", "fresh"};
     json_t *json = head(row);
     if (!json) return NULL;
-    json_t *tail =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:o, s:o, s:o, s:o, s:s?, s:s?, s:o, s:o, s:o, s:{s:s?, s:s?, s:s?}, s:s, "
-                  "s:s?, s:s?, s:f}",
-                  "errors", all_errors(row), "tells", definitions_json(row, row->rejects), "does_not_tell",
-                  definitions_json(row, row->admits), "reverified", row->reverified ? json_true() : json_null(), "timing",
-                  all_timing(row), "timed_on_one_input", row->timed ? json_boolean(row_on_one_input(row)) : json_null(),
-                  "why_not_timed", row->why_not_timed, "prepare_seconds", json_number_or_null(row->prepare_seconds), "bound",
-                  bound_json(row), "counts", row->counts.any ? counts_json(&row->counts, NULL) : json_null(), "launch",
-                  launch_json(&row->launch), "limit_reason", row->limit_reason, "worker", WORKERS[row->worker], "confined",
-                  row->worker == WORKER_NONE ? json_null() : json_boolean(row->confined), "sandboxed",
-                  row->worker == WORKER_NONE ? json_null() : json_boolean(row->sandboxed), "threads",
-                  row->threads > 0 ? json_integer(row->threads) : json_null(), "code", "sass_hash", row->sass_hash, "host_hash",
-                  row->host_hash, "reason", row->no_hash_reason, "verdict", verdict_name(row->verdict), "counts_reason",
-                  row->counts_reason, "draw", row->draw[0] ? row->draw : NULL, "seconds_spent", row->seconds_spent);
+    json_t *tail = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?, s:o, s:o, s:o, s:{s:s?, s:s?, s:s?}, "
+        "s:s, s:s?, s:s?, s:f}",
+        "errors", all_errors(row), "tells", definitions_json(row, row->rejects), "does_not_tell",
+        definitions_json(row, row->admits), "reverified", row->reverified ? json_true() : json_null(), "timing", all_timing(row),
+        "timed_on_one_input", row->timed ? json_boolean(row_on_one_input(row)) : json_null(), "why_not_timed", row->why_not_timed,
+        "prepare_seconds", json_number_or_null(row->prepare_seconds), "bound", bound_json(row), "bits",
+        row->verdict == VERDICT_PASS ? bits_row_json(&row->bits, row->no_bits_reason) : json_null(), "counts",
+        row->counts.any ? counts_json(&row->counts, NULL) : json_null(), "launch", launch_json(&row->launch), "limit_reason",
+        row->limit_reason, "worker", WORKERS[row->worker], "confined",
+        row->worker == WORKER_NONE ? json_null() : json_boolean(row->confined), "sandboxed",
+        row->worker == WORKER_NONE ? json_null() : json_boolean(row->sandboxed), "threads",
+        row->threads > 0 ? json_integer(row->threads) : json_null(), "code", "sass_hash", row->sass_hash, "host_hash",
+        row->host_hash, "reason", row->no_hash_reason, "verdict", verdict_name(row->verdict), "counts_reason", row->counts_reason,
+        "draw", row->draw[0] ? row->draw : NULL, "seconds_spent", row->seconds_spent);
     if (!tail || json_object_update(json, tail) != 0) {
         json_decref(json);
         json = NULL;

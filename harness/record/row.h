@@ -90,6 +90,18 @@ typedef struct ModeTiming {
     } limit;
 } ModeTiming;
 
+/* Repeated calls on one input. */
+typedef struct Bits {
+    size_t calls; /* with equal outputs, or up to the first whose differ */
+    bool differ;
+    char output[ARRAY_NAME_MAX]; /* where, in the first element */
+    size_t element;
+    double apart; /* relative distance of the two numbers there; NaN: they are none, or not finite */
+    double seconds;
+} Bits;
+
+enum { BITS_FEWEST = 3 }; /* calls that say something */
+
 /* One output against its reference. */
 typedef struct OutputErrors {
     char output[ARRAY_NAME_MAX];
@@ -128,6 +140,12 @@ void timing_read(const json_t *json, ModeTiming timing[MODE_COUNT]);
 /* One sample by this clock; NaN: none, for this reason. */
 void timing_single(ModeTiming *timing, double seconds, const char *clock_or_reason);
 void timing_free(ModeTiming timing[MODE_COUNT]);
+
+/* What is of a reply to `bits`. */
+json_t *bits_json(const Bits *bits);
+void bits_read(const json_t *json, Bits *bits);
+/* As in a row; reason: why nothing was tried. */
+json_t *bits_row_json(const Bits *bits, const char *reason);
 
 /* The reply to `limit`: NaN where it has no such mode. */
 void limits_read(const json_t *json, Limit out[MEASURE_MODE_COUNT]);
@@ -173,6 +191,8 @@ typedef struct Row {
     Launch launch;
     Counts counts;
     char *counts_reason, *limit_reason;
+    Bits bits;
+    const char *no_bits_reason; /* NULL: they were tried */
     RowWorker worker;
     bool confined;  /* the worker could write nothing that decides a row (device/confine.h) */
     bool sandboxed; /* device/sandbox.h */

@@ -61,7 +61,7 @@ static Status check_shape(const Array *out, const Array *room) {
                        array_describe(out, given, sizeof given), array_describe(room, most, sizeof most));
 }
 
-static Status outputs_end(Worker *worker) {
+Status outputs_end(Worker *worker) {
     worker->ended = true;
     for (int i = 0; i < worker->out_count && worker->op->sized_by_data; i++) {
         TRY(read_count(worker, i, &worker->out[i]));
@@ -89,14 +89,13 @@ static size_t growth(const Worker *worker, size_t before) {
     return after > before && after - before >= worker->device->in_use_step ? after - before : 0;
 }
 
-/* Output i once a call is over: as run() set it, or as we gave it. */
-static const Array *output(const Worker *worker, int i) {
+const Array *outputs_array(const Worker *worker, int i) {
     return worker->op->sized_by_data ? &worker->out[i] : &worker->buffers_out[i].array;
 }
 
 static Status download(Worker *worker) {
     for (int i = 0; i < worker->out_count; i++) {
-        const Array *out = output(worker, i);
+        const Array *out = outputs_array(worker, i);
         worker->counts[i] = array_count(out);
         if (array_bytes(out) > 0) TRY(worker->device->copy_out(worker->host_out[i].data, out->data, array_bytes(out)));
     }
@@ -109,7 +108,7 @@ static Status check_settled(const Worker *worker, double seconds) {
     TRY(handlers_check());
     TRY(threads_rest(fmax(PATIENCE_SECONDS, fmin(PATIENCE_SECONDS * 10, 2 * seconds)), &alone));
     for (int i = 0; i < worker->out_count && !alone; i++) {
-        const Array *out = output(worker, i);
+        const Array *out = outputs_array(worker, i);
         const size_t bytes = array_bytes(out);
         size_t at = bytes;
         if (bytes > 0) TRY(device_first_difference(worker->device, out->data, worker->host_out[i].data, bytes, &at));
@@ -129,7 +128,7 @@ Status outputs_take(Worker *worker, double seconds) {
 /* Do the outputs of this run agree with those of the last, which the parent is going to judge? */
 static Status same_again(Worker *worker) {
     for (int i = 0; i < worker->out_count; i++) {
-        const Array *out = output(worker, i);
+        const Array *out = outputs_array(worker, i);
         const size_t bytes = array_bytes(out), size = dtype_size(out->dtype);
         if (array_count(out) != worker->counts[i])
             return status_fail(STATUS_CHECK, "output %s: two runs on the same inputs gave %zu and %zu elements", out->name,

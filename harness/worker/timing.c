@@ -185,6 +185,10 @@ static Status wrong_stream(const Device *device, Status (*run)(void *), void *co
                                              : STATUS_OK;
 }
 
+static Status disturb(const Device *device, uint64_t random, double call_seconds) {
+    return strcmp(device->kind, "cuda") == 0 ? disturb_gpu(random, call_seconds) : STATUS_OK;
+}
+
 /* ---- Limits. */
 
 static unsigned modes_of(const json_t *names) {
@@ -286,5 +290,7 @@ const WorkerMeasure TIMING = {.time = time_modes,
                               .limit = limit,
                               .facts = device_cuda_facts,
                               .wrong_stream = wrong_stream,
+                              .disturb = disturb,
+                              .disturb_end = disturb_gpu_end,
                               .count = count,
                               .can_count = can_count};

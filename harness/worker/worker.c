@@ -105,6 +105,13 @@ static Status do_calls(Worker *worker, const json_t *command, json_t *reply) {
     return status;
 }
 
+static Status do_bits(Worker *worker, const json_t *command, json_t *reply) {
+    if (!measure || !worker->device->timed) return status_fail(STATUS_UNSUPPORTED, "emulated");
+    const Status status = bits_take(worker, command, measure, reply);
+    measure->disturb_end();
+    return status;
+}
+
 /* ---- The command `count`: what one call does, counted after all times are taken, in a worker that takes none. */
 
 static Status after_call(void *context) {
@@ -245,6 +252,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, DO_RUN) == 0) return do_run(worker, command, reply);
     if (strcmp(what, DO_TIME) == 0) return do_time(worker, command, reply);
     if (strcmp(what, DO_CALLS) == 0) return do_calls(worker, command, reply);
+    if (strcmp(what, DO_BITS) == 0) return do_bits(worker, command, reply);
     if (strcmp(what, DO_COUNT) == 0) return do_count(worker, command, reply);
     if (strcmp(what, DO_END) == 0) return case_end(worker, reply);
     if (strcmp(what, DO_SUPPORTS) == 0) return question_supports(command);

@@ -96,6 +96,9 @@ typedef struct WorkerMeasure {
     /* The reply's "counts" object for what a `count` asks (docs/PROTOCOL.md). */
     Status (*count)(const char *what, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
                     json_t **counts);
+    /* Before a call that took about so long: has other blocks, as `random` says, take processors of a GPU while it runs. */
+    Status (*disturb)(const Device *device, uint64_t random, double call_seconds);
+    void (*disturb_end)(void);
     /* What can be counted on a device: the reply's "counting" object. */
     Status (*can_count)(const json_t *command, const Device *device, json_t **answer);
 } WorkerMeasure;
@@ -162,6 +165,10 @@ Status worker_call(void *context);
 Status worker_wait(const Worker *worker, const char *what);
 /* Before a call: outputs at their largest and without data where run() allocates them; nothing of the last call is left. */
 Status outputs_begin(Worker *worker, bool guarded);
+/* After a call: what it handed over is right by its pointers and sizes, and nothing else is left. */
+Status outputs_end(Worker *worker);
+/* Output i once a call is over: as run() set it, or as we gave it. */
+const Array *outputs_array(const Worker *worker, int i);
 /* After a timed sample, outside of its time: what was handed over is right by its pointers and sizes, nothing else is left, and all
  * is ready for the next; context: the Worker. */
 Status outputs_after_sample(void *context);
@@ -177,6 +184,10 @@ json_t *outputs_counts(const Worker *worker);
 /* Runs once and leaves the outputs where the parent reads them; the reply gets `seconds` and, if the op's outputs are sized by
  * data, `counts`. The inputs are on the device. */
 Status outputs_run(Worker *worker, json_t *reply);
+
+/* ---- bits.c: the command `bits`: are the outputs of repeated calls on the first inputs equal bit for bit? Ends with the first call
+ * whose outputs differ, which the parent can read then. measure: NULL: nothing disturbs the calls. */
+Status bits_take(Worker *worker, const json_t *command, const WorkerMeasure *measure, json_t *reply);
 
 /* ---- rotation.c: what a timed call works on: inputs of its own for each sample, poisoned outputs, and samples whose outputs the
  * parent compares. Nothing of this is inside a sample's time. */

@@ -13,7 +13,7 @@ from report_page import GOLDEN, TIMED, WORK, drawn, made_by, op_page, report, ta
 
 from analysis import published, select
 from analysis import rows as r
-from analysis.report import claims, counts, html, ladder, machine, rivals, standing
+from analysis.report import bits, claims, counts, html, ladder, machine, rivals, standing
 from plots import figures_claims, figures_ladder, figures_sweep, sweep
 
 CIRCUMSTANCES = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
@@ -508,6 +508,36 @@ def test_processes_that_took_as_long_are_processes():
     )
     cold = results.rows[0]["timing"]["cold"]
     assert (cold["median"], cold["low"], cold["high"], cold["processes"]) == (3.0, 2.0, 3.0, 3), cold
+
+
+def test_bits_of_processes_and_the_price_of_the_same():
+    """Calls add up, one process whose bits differ decides; the price stands where the fastest of all differs, and only there."""
+
+    def told(outcome, calls, seconds, **where):
+        excluded = 3 / calls if outcome == "same" else None
+        return {"outcome": outcome, "calls": calls, "excluded": excluded, "seconds": seconds, **where}
+
+    same = [told("same", 100, 0.1), told("same", 200, 0.2), told("same", 200, 0.2)]
+    differ = [told("same", 900, 0.3), told("differ", 7, 0.1, output="y", element=12, apart=1.5e-16)]
+    slow, fast = ("rolling/cuda_slow", 3.0, same), ("rolling/cuda_fast", 2.0, differ)
+
+    def text_of(*variants):
+        rows = [
+            {**taking(seconds, [seconds]), "variant": name, "spec": name, "bits": one, "library": None}
+            for name, seconds, bits_of in variants
+            for one in bits_of
+        ]
+        results = select.load([written([*CIRCUMSTANCES, *rows])])
+        cells = [bits.bits_text(row) for row in results.rows]
+        return cells, bits.price_text(rivals.standings(results, TIMED["op"]))
+
+    cells, price = text_of(slow, fast)
+    assert cells == ["same in 300 calls", "differ (`y[12]`, 1.5e-16 apart)"], cells
+    assert "none in 0 of 1 case" in price and "`cuda_fast` differs, `cuda_slow` does not and takes 1.50x" in price, price
+    assert "none in 1 of 1 case" in text_of(slow)[1] and "differs" not in text_of(slow)[1]
+    assert "so does every other" in text_of(fast)[1]
+    nothing = ("rolling/cuda_slow", 3.0, [{**told("same", 3, 0.1), "outcome": "not tried", "excluded": None}])
+    assert text_of(nothing) == (["-"], "")
 
 
 def taking(seconds, samples):

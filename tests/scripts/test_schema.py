@@ -84,6 +84,16 @@ def mutants(golden):
     yield "passed without errors", changed(timed(), errors=None)
     yield "emulated, yet timed", changed(emulated(), timing=timed()["timing"], why_not_timed=None, reverified=True)
     yield "not timed, no reason", changed(emulated(), why_not_timed=None)
+    same = {"outcome": "same", "calls": 100, "excluded": 0.03, "seconds": 0.1}
+    for wrong in (
+        {"outcome": "perhaps"},
+        {"calls": 2},
+        {"excluded": None},
+        {"outcome": "differ", "excluded": None},
+        {"outcome": "not tried", "excluded": None},
+        {"element": 1},
+    ):
+        yield f"bits with {wrong}", changed(timed(), bits={**same, **wrong})
     yield "timed, never verified again", changed(timed(), reverified=None)
     yield "a time of zero", changed(timed(), timing__cold__median=0)
     yield "a median from no samples", changed(timed(), timing__cold__count=0)

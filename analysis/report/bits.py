@@ -1,0 +1,48 @@
+"""Do repeated calls of a variant on one input give the same bits, and what does it cost to ask for that?"""
+
+from analysis import rows as r
+from analysis.format import many, significant
+from analysis.report.rivals import fastest, times_faster
+from analysis.report.standing import bound_words, case_words
+
+MOST = 3
+
+
+def bits_text(row):
+    told = row.get("bits") or {}
+    calls = f"{told.get('calls') or 0:,}"
+    if told.get("outcome") == "same":
+        return f"same in {calls} calls"
+    if told.get("outcome") != "differ":
+        return "-"
+    apart = f", {significant(told['apart'], 2)} apart" if told.get("apart") is not None else ""
+    return f"differ (`{told['output']}[{told['element']}]`{apart})"
+
+
+def outcome(row):
+    return (row.get("bits") or {}).get("outcome")
+
+
+def price_text(found):
+    """Of an op: where the fastest of all gives other bits in repeated calls, how much longer the fastest takes that gives the same."""
+    cheap, costly = [], []
+    for some in found.values():
+        best, same = fastest(some.rows), fastest([row for row in some.rows if outcome(row) == "same"])
+        if best and outcome(best) == "differ":
+            costly.append((best, same, times_faster(same, best) if same else None))
+        elif best is same and best:
+            cheap.append(best)
+    if not cheap and not costly:
+        return ""
+    least = min(
+        [row["bits"]["calls"] for row in cheap] + [same["bits"]["calls"] for _, same, _ in costly if same], default=0
+    )
+    text = f" *Price of determinism*: none in {len(cheap)} of {many(len(cheap) + len(costly), 'case')}, where the fastest of all gave the same bits in repeated calls on one input"
+    costly.sort(key=lambda one: -(one[2].value if one[2] else float("inf")))
+    for best, same, ratio in costly[:MOST]:
+        text += f"; {case_words(best)}: `{r.name_of(best)}`{bound_words(best)} differs, "
+        text += (
+            f"`{r.name_of(same)}` does not and takes {ratio}".replace("*", "") if same else "and so does every other"
+        )
+    text += f"; and {len(costly) - MOST} more" if len(costly) > MOST else ""
+    return text + (f" (each row {least:,} calls or more)." if least else ".")

@@ -1,0 +1,99 @@
+#include "worker/worker.h"
+
+#include "base/clock.h"
+#include "base/numbers.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double CALLS_SECONDS = 1; /* of calls, where they are slow */
+
+/* Beside the bits what the first call gave: where the parent reads it, and on the device by digests. */
+typedef struct Repeats {
+    Worker *worker;
+    const WorkerMeasure *measure;
+    uint64_t random, digest[OP_MAX_ARRAYS];
+    double called; /* seconds of all calls */
+    Bits bits;
+} Repeats;
+
+static Status digest_of(const Worker *worker, const Array *out, uint64_t *digest) {
+    *digest = 0;
+    return worker->device->digest && array_bytes(out) > 0 ? worker->device->digest(out->data, array_bytes(out), digest) : STATUS_OK;
+}
+
+/* From poisoned outputs. */
+static Status call(Repeats *self) {
+    Worker *worker = self->worker;
+    TRY(outputs_poison(worker, false));
+    TRY(outputs_begin(worker, false));
+    TRY(worker->device->wait("preparing the buffers"));
+    TRY(self->measure->disturb(worker->device, self->random + self->bits.calls, worker->call_seconds));
+    const double begin = clock_seconds();
+    TRY(worker_call(worker));
+    TRY(worker_wait(worker, worker->id));
+    self->called += clock_seconds() - begin;
+    self->bits.calls++;
+    return outputs_end(worker);
+}
+
+static Status keep_first(Repeats *self) {
+    TRY(outputs_take(self->worker, self->worker->call_seconds));
+    for (int i = 0; i < self->worker->out_count; i++)
+        TRY(digest_of(self->worker, outputs_array(self->worker, i), &self->digest[i]));
+    return STATUS_OK;
+}
+
+static Status tell_difference(Repeats *self, int i, size_t element) {
+    const Worker *worker = self->worker;
+    const Array *out = outputs_array(worker, i);
+    const size_t size = dtype_size(out->dtype);
+    unsigned char other[8] = {0};
+    Bits *bits = &self->bits;
+    bits->differ = true, bits->element = element;
+    snprintf(bits->output, sizeof bits->output, "%s", out->name);
+    if (!dtype_is_real(out->dtype) || element >= array_count(out) || element >= worker->counts[i]) return STATUS_OK;
+    TRY(worker->device->copy_out(other, (const unsigned char *)out->data + element * size, size));
+    const double a = number_in(out->dtype, worker->host_out[i].data, element), b = number_in(out->dtype, other, 0);
+    bits->apart = a == b ? 0 : fabs(a - b) / fmax(fabs(a), fabs(b)); /* 0 and -0 */
+    return STATUS_OK;
+}
+
+static Status compare(Repeats *self, int i) {
+    const Worker *worker = self->worker;
+    const Array *out = outputs_array(worker, i);
+    const size_t count = array_count(out), least = count < worker->counts[i] ? count : worker->counts[i];
+    size_t bytes = least * dtype_size(out->dtype), at = bytes;
+    uint64_t digest;
+    if (count == worker->counts[i]) {
+        TRY(digest_of(worker, out, &digest));
+        if (worker->device->digest && digest == self->digest[i]) return STATUS_OK;
+    }
+    TRY(device_first_difference(worker->device, out->data, worker->host_out[i].data, bytes, &at));
+    return at < bytes || count != worker->counts[i] ? tell_difference(self, i, at / dtype_size(out->dtype)) : STATUS_OK;
+}
+
+static Status repeat(Repeats *self, const json_t *command) {
+    const size_t least = (size_t)json_integer_value(json_object_get(command, KEY_MIN_SAMPLES)),
+                 most = (size_t)json_integer_value(json_object_get(command, KEY_MAX_SAMPLES));
+    const double seconds = json_number_value(json_object_get(command, KEY_SECONDS)), begin = clock_seconds();
+    Bits *bits = &self->bits;
+    for (bool enough = false; !enough && !bits->differ; bits->seconds = clock_seconds() - begin) {
+        TRY(call(self));
+        if (bits->calls == 1) TRY(keep_first(self));
+        for (int i = 0; i < self->worker->out_count && bits->calls > 1 && !bits->differ; i++) TRY(compare(self, i));
+        enough = bits->calls >= most || self->called >= fmax(CALLS_SECONDS, seconds) ||
+                 (bits->calls >= least && clock_seconds() - begin >= seconds);
+    }
+    return bits->differ ? outputs_take(self->worker, 0) : STATUS_OK;
+}
+
+Status bits_take(Worker *worker, const json_t *command, const WorkerMeasure *measure, json_t *reply) {
+    Repeats self = {.worker = worker, .measure = measure, .random = (uint64_t)(1e9 * clock_seconds()), .bits = {.apart = NAN}};
+    TRY(rotation_upload(worker, 0));
+    TRY(repeat(&self, command));
+    if (worker->op->sized_by_data) json_object_set_new(reply, KEY_COUNTS, outputs_counts(worker));
+    TRY(outputs_check(worker));
+    json_object_set_new(reply, KEY_BITS, bits_json(&self.bits));
+    return outputs_begin(worker, false);
+}

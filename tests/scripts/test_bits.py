@@ -1,0 +1,96 @@
+"""Are the outputs of repeated calls equal bit for bit? Mutants whose outputs differ in one of 300 calls, at random, are found in 95% of rows with 1,000
+calls; what always gives the same is not accused; a row says what was tried, and what was not."""
+
+import re
+
+import pytest
+from program import MUTANTS, call, expect, needs_release, rows_of
+
+pytestmark = needs_release
+
+CASES = [f"rolling n=5000 window=30 agg=mean seed={seed}" for seed in range(1, 25)]
+MOST_MISSED = 5  # of 24, each missed with 1,000 calls in 1 of 28: more in 1 of 3,000 tries
+
+
+def bits(folder, *words, program=MUTANTS):
+    out = folder / "rows.jsonl"
+    out.unlink(missing_ok=True)
+    done = call("run", *words, "--quick", "--out", out, program=program)
+    return done, rows_of(out)
+
+
+def test_one_of_300_calls(worker_folder):
+    done, rows = bits(
+        worker_folder, *CASES, "--variants", "cpu_differs_now_and_then", "--bits", "1000", "--no-ceilings"
+    )
+    expect(len(rows) == 24 and all(row["verdict"] == "pass" for row in rows), "all pass: the numbers are right", done)
+    found = [row["bits"] for row in rows if row["bits"]["outcome"] == "differ"]
+    assert len(rows) - len(found) <= MOST_MISSED
+    assert len({one["element"] for one in found}) > 1, "at random places"
+    for one in found:
+        assert one["output"] == "y" and 30 <= one["element"] < 5000 and 2 <= one["calls"] <= 1000
+        assert 0 < one["apart"] < 2.3e-16 and one["excluded"] is None, "the next number"
+
+
+def test_same_bits(worker_folder):
+    done, rows = bits(worker_folder, *CASES[:3], "--variants", "cpu_pairwise_control", "--bits", "300", "--no-ceilings")
+    told = [row["bits"] for row in rows]
+    expect(len(told) == 3, "three rows", done)
+    assert all((one["outcome"], one["calls"], one["excluded"]) == ("same", 300, 0.01) for one in told)
+
+
+def test_wrong_in_one_of_300_calls(worker_folder):
+    done, rows = bits(
+        worker_folder, *CASES[:6], "--variants", "cpu_wrong_now_and_then", "--bits", "1000", "--no-ceilings"
+    )
+    failed = [row for row in rows if row["verdict"] == "fail"]
+    expect(len(failed) >= 4 and all(row["bits"] is None for row in failed), "what differs is compared, too", done)
+    expect(any(row["reason"].startswith("in a repeated call: y[") for row in failed), "and the reason says so", done)
+
+
+def test_a_library(worker_folder):
+    done, rows = bits(
+        worker_folder,
+        "double n=2000",
+        "--variants",
+        "peer_right,peer_differs_now_and_then",
+        "--bits",
+        "3000",
+        "--no-ceilings",
+    )
+    told = {row["variant"].split("/")[1]: row for row in rows}
+    expect(
+        told["peer_right"]["bits"]["outcome"] == "same" and told["peer_right"]["bits"]["calls"] == 3000, "same", done
+    )
+    wrong = told["peer_differs_now_and_then"]
+    expect(wrong["verdict"] == "fail" and "in a repeated call" in wrong["reason"], "what differs is compared", done)
+
+
+@pytest.mark.parametrize(
+    "words, reason",
+    [
+        (("--no-ceilings",), "turned off"),
+        (("--bits", "0"), "turned off"),
+        (("--verify-only",), "verify only"),
+        (("--bits", "2"), "too few calls"),
+    ],
+)
+def test_not_tried(worker_folder, words, reason):
+    done, rows = bits(worker_folder, CASES[0], "--variants", "cpu_pairwise_control", *words)
+    told = rows[0]["bits"]
+    expect(told["outcome"] == "not tried" and reason in told["reason"] and told["excluded"] is None, reason, done)
+
+
+def test_as_many_as_time_allows(worker_folder):
+    """Without a number: a hundred at least where calls are short, and not a tenth of the row's time where they are not few."""
+    done, rows = bits(
+        worker_folder, CASES[0], "rolling n=1e5 window=100 agg=mean", "--variants", "cpu_pairwise_control"
+    )
+    short, long = (row["bits"] for row in rows)
+    expect(100 <= short["calls"] <= 1000 and short["outcome"] == "same", "a hundred at least", done)
+    expect(3 <= long["calls"] < 100 and 1 <= long["seconds"] < 5, f"as many as fit a second: {long}", done)
+
+
+def test_a_bad_number(worker_folder):
+    done = call("run", CASES[0], "--bits", "many", program=MUTANTS)
+    expect(done.returncode == 2 and re.search("--bits.*a number", done.stderr), "usage", done)
