@@ -123,9 +123,17 @@ function(rungs_add_project name)
     target_link_libraries(${name}_language INTERFACE ${arg_LINK_LIBRARIES})
 
     file(GLOB references CONFIGURE_DEPENDS ${folder}/reference/*.c ${folder}/reference/*/*.c)
+    file(GLOB in_python CONFIGURE_DEPENDS ${folder}/reference/*.py)
+    foreach(source ${in_python}) # the descriptor of reference/<op>.py
+        get_filename_component(op ${source} NAME_WE)
+        set(made ${CMAKE_BINARY_DIR}/descriptors/reference/${op}.c)
+        add_custom_command(OUTPUT ${made} COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/python_op.py ${source} ${made}
+                           DEPENDS ${source} ${RUNGS_TOOLS}/python_op.py VERBATIM)
+        list(APPEND references ${made})
+    endforeach()
     if(NOT references)
-        message(FATAL_ERROR "rungs: ${folder}/reference has no .c file: an op is reference/<op>.c with RUNGS_OP(<op>); "
-                            "`rungs new` writes an example")
+        message(FATAL_ERROR "rungs: ${folder}/reference has neither .c nor .py files: an op is reference/<op>.c with RUNGS_OP(<op>), or "
+                            "reference/<op>.py; `rungs new` writes an example")
     endif()
     foreach(reference ${references})
         get_filename_component(op ${reference} DIRECTORY)

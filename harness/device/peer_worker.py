@@ -372,7 +372,9 @@ def numpy_dtype(name):
     import numpy
 
     if name != "bf16":
-        return numpy.dtype({"f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "u8": "u1", "f16": "<f2"}[name])
+        return numpy.dtype(
+            {"f32": "<f4", "f64": "<f8", "i16": "<i2", "i32": "<i4", "i64": "<i8", "u8": "u1", "f16": "<f2"}[name]
+        )
     import ml_dtypes
 
     return numpy.dtype(ml_dtypes.bfloat16)

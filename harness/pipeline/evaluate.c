@@ -98,6 +98,8 @@ static void choose_bound(Session *s) {
     s->bound = found < 0 ? 0 : found;
     s->row->bound = &op->bounds[s->bound];
     s->row->bound_declared = s->bound != 0;
+    const PythonOp *python = registry_python(op);
+    s->row->float64 = python && python->float64 && s->problem->dtype == DTYPE_F64;
 }
 
 static Status make_instance(Session *s) {

@@ -1,8 +1,11 @@
 #include "pipeline/session.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/memory.h"
+#include "base/places.h"
 #include "base/poison.h"
+#include "base/text.h"
 #include "device/child.h"
 #include "pipeline/draw.h"
 #include "plan/case.h"
@@ -12,6 +15,7 @@
 #include "verify/accumulate.h"
 #include "verify/families.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +37,18 @@ static int handover_file(Handover *handover, const Shared *shared) {
     return handover->count++;
 }
 
+static json_t *shape_json(const Array *array) {
+    json_t *shape = json_array();
+    for (int d = 0; d < array->rank; d++) json_array_append_new(shape, json_integer((json_int_t)array->shape[d]));
+    return shape;
+}
+
 json_t *handover_arrays(Handover *handover, const Array *arrays, const Shared *shared, int count) {
     json_t *list = json_array();
     for (int i = 0; i < count; i++) {
-        json_t *shape = json_array();
-        for (int d = 0; d < arrays[i].rank; d++) json_array_append_new(shape, json_integer((json_int_t)arrays[i].shape[d]));
         json_array_append_new(list,
                               json_pack("{s:s, s:s, s:o, s:i}", KEY_NAME, arrays[i].name, KEY_DTYPE, dtype_name(arrays[i].dtype),
-                                        KEY_SHAPE, shape, KEY_FILE, handover_file(handover, &shared[i])));
+                                        KEY_SHAPE, shape_json(&arrays[i]), KEY_FILE, handover_file(handover, &shared[i])));
     }
     return list;
 }
@@ -271,11 +279,15 @@ static Status ask_for_reference(const Op *op, const Case *problem, const Array *
         TRY(shared_create("reference", bytes, &place->value[i]));
         TRY(shared_create("tolerance", bytes, &place->tolerance[i]));
         const int value = handover_file(&handover, &place->value[i]), tolerance = handover_file(&handover, &place->tolerance[i]);
-        json_array_append_new(references, json_pack("{s:s, s:I, s:i, s:i}", KEY_NAME, out[i].name, KEY_COUNT,
-                                                    (json_int_t)array_count(&out[i]), KEY_VALUE, value, KEY_TOLERANCE, tolerance));
+        json_array_append_new(references,
+                              json_pack("{s:s, s:o, s:I, s:i, s:i}", KEY_NAME, out[i].name, KEY_SHAPE, shape_json(&out[i]),
+                                        KEY_COUNT, (json_int_t)array_count(&out[i]), KEY_VALUE, value, KEY_TOLERANCE, tolerance));
     }
     Child *child = NULL;
-    TRY(child_start(&(ChildOptions){0}, &child));
+    const PythonOp *python = registry_python(op);
+    const char *const argv[] = {places_python(), places_harness("harness/device/reference_worker.py"),
+                                python ? places_project(python->file) : NULL, NULL};
+    TRY(child_start(&(ChildOptions){.argv = python ? argv : NULL}, &child));
     json_t *command = json_pack("{s:s, s:o, s:i, s:o, s:o}", KEY_DO, DO_REFERENCE, KEY_CASE, case_json(problem), KEY_BOUND, bound,
                                 KEY_INPUTS, inputs, KEY_REFERENCES, references),
            *reply = NULL;
@@ -286,7 +298,8 @@ static Status ask_for_reference(const Op *op, const Case *problem, const Array *
     return status;
 }
 
-/* For ops that call the user's own code, which may crash or hang at its own cost only. in[i] lives in shared_in[i]. */
+/* For ops whose reference is in Python or calls the user's own code, which may crash or hang at its own cost only. in[i] lives in
+ * shared_in[i]. */
 static Status reference_in_worker(const Op *op, const Case *problem, const Array *in, const Shared *shared_in, const Array *out,
                                   int bound, Reference *reference) {
     Place place = {0};
@@ -302,6 +315,30 @@ static Status reference_in_worker(const Op *op, const Case *problem, const Array
     /* A crash, a hang, no readable file, an answer that is none: all of it is this case's fault and not the program's. */
     const Status code = status == STATUS_IO || status == STATUS_INTERNAL ? STATUS_DEVICE : status;
     return status_prefix(code, "the reference of this case: ");
+}
+
+static Status compute_reference(const Instance *instance, DataSet set, int bound, Reference *reference) {
+    const Op *op = instance->op;
+    const Case *c = &instance->cases[set];
+    const Array *in = instance->in[set];
+    if (!registry_python(op)) return accumulated_reference(op, c, in, instance->out, bound, reference);
+    TRY(reference_in_worker(op, c, in, instance->shared_in[set], instance->out, bound, reference));
+    accumulated_round(op, instance->out, reference);
+    return STATUS_OK;
+}
+
+/* The case, and the text of a reference in Python, which may change while the program stays. */
+static Status reference_key(const Op *op, const Case *problem, char *key, size_t size) {
+    const PythonOp *python = registry_python(op);
+    char *text;
+    size_t bytes;
+    case_format(problem, key, size);
+    if (!python) return STATUS_OK;
+    TRY(text_read_file(places_project(python->file), &text, &bytes));
+    const size_t length = strlen(key);
+    snprintf(key + length, size - length, " %016" PRIx64, hash_bytes(HASH_START, text, bytes));
+    free(text);
+    return STATUS_OK;
 }
 
 static Status allocate_reference(const Instance *instance, Reference *reference) {
@@ -323,12 +360,12 @@ static Status make_reference(const Instance *instance, DataSet set, int bound, R
     /* The user's function is a file that may change while its path stays: such a reference is not kept on disk. */
     if (op->runs_user_code && op->runs_user_code(c))
         return reference_in_worker(op, c, in, instance->shared_in[set], instance->out, bound, reference);
-    if (instance->own_data || set >= DATA_VARIED) return accumulated_reference(op, c, in, instance->out, bound, reference);
-    char key[CASE_TEXT_MAX];
-    case_format(c, key, sizeof key);
+    if (instance->own_data || set >= DATA_VARIED) return compute_reference(instance, set, bound, reference);
+    char key[CASE_TEXT_MAX + 32];
+    TRY(reference_key(op, c, key, sizeof key));
     if (referencecache_load(key, op, bound, in, instance->out, reference)) return STATUS_OK;
     const double begin = clock_seconds();
-    TRY(accumulated_reference(op, c, in, instance->out, bound, reference));
+    TRY(compute_reference(instance, set, bound, reference));
     referencecache_save(key, op, bound, in, instance->out, reference, clock_seconds() - begin);
     return STATUS_OK;
 }

@@ -184,6 +184,8 @@ static bool is_not_judged(const Side *side, const json_t *rows, const json_t *ro
     const char *name = admitted(rows, row);
     if (name)
         snprintf(why, CLAIM_WHY_MAX, "not judged: definition of %s not verified (its bound does not tell %s)", side->spec, name);
+    else if (json_object_get(json_object_get(row, "bound"), "reference"))
+        snprintf(why, CLAIM_WHY_MAX, "not judged: the reference of %s is in float64, no better than its outputs", side->spec);
     else if (was_on_one_input(side, rows, row))
         snprintf(why, CLAIM_WHY_MAX, "not judged: %s was timed on one input", side->spec);
     else

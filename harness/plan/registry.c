@@ -7,6 +7,9 @@
 enum { OPS_MAX = 256 };
 
 extern const OpSource *const __start_rungs_ops[], *const __stop_rungs_ops[]; /* made by the linker */
+/* In a program without such ops there is no section. */
+extern const PythonOp *const __start_rungs_python_ops[] __attribute__((weak)), *const __stop_rungs_python_ops[]
+    __attribute__((weak));
 
 const char *const PARAM_KINDS[] = {[PARAM_INT] = "int", [PARAM_REAL] = "real", [PARAM_CHOICE] = "choice", [PARAM_TEXT] = "text"};
 
@@ -53,6 +56,12 @@ const Op *registry_op(const char *name) {
     const Op *const *ops = registry_ops(&count);
     for (int i = 0; i < count; i++)
         if (strcmp(ops[i]->name, name) == 0) return ops[i];
+    return NULL;
+}
+
+const PythonOp *registry_python(const Op *op) {
+    for (const PythonOp *const *at = __start_rungs_python_ops; at < __stop_rungs_python_ops; at++)
+        if ((*at)->op == op) return *at;
     return NULL;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "op.h"
+#include "python_op.h"
 #include "variant.h"
 
 #include <limits.h>
@@ -54,6 +55,8 @@ Status registry_variant_problems(Text *out);
 const char *backend_name(Backend backend);
 /* NULL if unknown. */
 const Op *registry_op(const char *name);
+/* NULL: its reference is in C. */
+const PythonOp *registry_python(const Op *op);
 /* Does it give the op's output of this name? Others are neither judged nor written. */
 bool registry_gives(const VariantEntry *entry, const char *output);
 /* Is there any variant of this backend? False for BACKEND_CUDA in a build without CUDA. */

@@ -90,8 +90,8 @@ static json_t *all_timing(const Row *row) {
 }
 
 static json_t *bound_json(const Row *row) {
-    return row->bound ? json_pack("{s:s, s:s, s:b}", "name", row->bound->name, "formula", row->bound->formula, "declared",
-                                  row->bound_declared)
+    return row->bound ? json_pack("{s:s, s:s, s:b, s:s*}", "name", row->bound->name, "formula", row->bound->formula, "declared",
+                                  row->bound_declared, "reference", row->float64 ? "float64" : NULL)
                       : json_null();
 }
 

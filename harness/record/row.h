@@ -177,7 +177,8 @@ typedef struct Row {
     char *reason; /* NULL: it passed */
     const Bound *bound;
     bool bound_declared;
-    bool judged; /* `errors` is known, of so many outputs */
+    bool float64; /* the reference is no better than that */
+    bool judged;  /* `errors` is known, of so many outputs */
     OutputErrors errors[OP_MAX_ARRAYS];
     int error_count;
     const char *const *wrong; /* of the op (op.h); NULL: it has none, or nothing passed */

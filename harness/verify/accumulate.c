@@ -53,11 +53,15 @@ Status accumulated_reference(const Op *op, const Case *problem, const Array *in,
     const Status status = op->reference(&wide.problem, wide.in, bound, reference);
     accumulated_close(&wide);
     TRY(status);
+    accumulated_round(op, out, reference);
+    return STATUS_OK;
+}
+
+void accumulated_round(const Op *op, const Array *out, Reference *reference) {
     for (int o = 0; o < op->out_count; o++) {
         const size_t count = dtype_is_narrow(out[o].dtype) ? array_count(&out[o]) : 0;
         const NarrowForm form = narrow_form(out[o].dtype);
 #pragma omp parallel for schedule(static)
         for (size_t i = 0; i < count; i++) round_element(form, &reference[o].value[i], &reference[o].tolerance[i]);
     }
-    return STATUS_OK;
 }

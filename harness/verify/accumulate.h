@@ -21,5 +21,7 @@ void accumulated_close(Accumulated *self);
  * which a sum within the op's bound is rounded. A sum that overflows is an infinity; where it may or may not, the largest number
  * and an infinity pass (verify/norms.h). */
 Status accumulated_reference(const Op *op, const Case *problem, const Array *in, const Array *out, int bound, Reference *reference);
+/* Its second half: of values and tolerances of the case in f32. */
+void accumulated_round(const Op *op, const Array *out, Reference *reference);
 
 #endif

@@ -12,7 +12,7 @@ import pytest
 SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 CODE = {".c", ".h", ".cu", ".cuh", ".cc", ".inc"}
 
-CONTRACTS = ("harness/op.h", "harness/variant.h", "harness/kernel.h", "harness/protocol.h")
+CONTRACTS = ("harness/op.h", "harness/python_op.h", "harness/variant.h", "harness/kernel.h", "harness/protocol.h")
 # The longest folder that a file lies in decides; what it may include: files, or folders ending in '/'.
 MAY_INCLUDE = {
     "harness/": ("harness/",),  # main.c
@@ -42,6 +42,7 @@ MAY_INCLUDE = {
 # Files with rules of their own, and why.
 MAY_ALSO_INCLUDE = {
     "harness/op.h": ("harness/base/",),
+    "harness/python_op.h": ("harness/op.h",),
     "harness/variant.h": ("harness/base/",),
     "harness/kernel.h": ("harness/base/", "emulator/cuda.h"),
     "harness/base/refuse.c": ("harness/variant.h",),  # variant_refuse(), declared in the contract

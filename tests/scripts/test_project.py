@@ -527,6 +527,56 @@ def test_what_is_wrong_with_a_project_is_told_in_one_line(project, rows):
     shutil.move(project.folder / "cmake", project.prefix / "lib/cmake")
 
 
+HALF = '"""y = x / 2"""\n\nINPUTS = {"x": "n"}\nPARAMS = {"n": 1009}\nOUTPUTS = {"y": "n"}\nFAMILIES = ["normal"]\nBOUND = "elementwise"\nDTYPES = ["f64"]\nPRECISION = "float64"\n\n\ndef reference(case, inputs):\n    return inputs["x"] / 2\n'
+HALVED = """#include "variant.h"
+
+static Status run(const VariantArgs *args) {
+    for (size_t i = 0; i < array_count(&args->in[0]); i++) ((double *)args->out[0].data)[i] = ((const double *)args->in[0].data)[i] / 2;
+    return STATUS_OK;
+}
+
+RUNGS_VARIANT(half, cpu_loop) = {.backend = BACKEND_CPU, .summary = "a loop", .origin = "a test", .run = run};
+"""
+
+
+@pytest.mark.skipif(not EMULATOR, reason="this build has no emulator")
+def test_examples_llm(project):
+    """A project whose references are in Python: its kernels pass, a wrong reference fails them at once, and float64 is said."""
+    root = project.folder / "llm"
+    shutil.copytree(SOURCE / "examples/llm", root)
+    (root / "reference/half.py").write_text(HALF.replace('"n": 1009', '"m": 1009'))
+    (root / "impls/half").mkdir()
+    (root / "impls/half/cpu_loop.c").write_text(HALVED)
+    expect_error(project.rungs("build", root), 2, "reference/half.py: 'n': there is no parameter n; there is m")
+    (root / "reference/half.py").write_text(HALF)
+    done = project.rungs("build", root)
+    expect(done.returncode == 0, "rungs build", done)
+
+    def run(*words):
+        out = root / "rows.jsonl"
+        out.unlink(missing_ok=True)
+        done = project.start(
+            root / "build/release/bin/llm", "run", *words, "--verify-only", "--emulate", "--no-ceilings", "--out", out
+        )
+        return done, rows_of(out)
+
+    done, found = run("smoke")
+    expect(done.returncode == 0 and len(found) >= 30, "the kernels of examples/llm pass", done)
+    expect({row["verdict"] for row in found} == {"pass"}, "all of them", done)
+    expect({row["bound"]["name"] for row in found} == {"reduction", "softmax", "dot"}, "under their bounds", done)
+    found = run("half n=1009")[1]
+    expect(
+        [row["bound"]["reference"] for row in found] == ["float64"] and found[0]["verdict"] == "pass", "float64 is said"
+    )
+    path = root / "reference/softmax.py"
+    path.write_text(path.read_text().replace("powers / powers.sum", "powers / powers[:, 1:].sum"))
+    done, found = run("softmax rows=3 C=40", "--variants", "cuda_thread_row")
+    expect(done.returncode == 1 and found[0]["verdict"] == "fail", "a reference is read when it is needed", done)
+    path.write_text(path.read_text().replace("numpy.exp", "numpy.arctan"))
+    found = run("softmax rows=3 C=40", "--variants", "cuda_thread_row")[1]
+    expect("reference/softmax.py:16: TypeError: numpy.arctan has no rule" in found[0]["reason"], found[0]["reason"])
+
+
 def kept_options():
     """What another build of this source shares with this one."""
     return re.findall(
