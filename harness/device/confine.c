@@ -8,7 +8,6 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,9 +20,6 @@ enum { WITH_REFER = 2, WITH_TRUNCATE = 3, WITH_SIGNALS = 6 };
 typedef struct Ruleset { /* struct landlock_ruleset_attr of version 6 */
     uint64_t files, network, scopes;
 } Ruleset;
-
-/* CUDA gives its threads their names by writing there. Not all of /proc: root could write to /proc/sys. */
-static const char OWN_PROCESS[] = "/proc/self";
 
 static long version_of_kernel(void) {
     return syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -44,12 +40,15 @@ static uint64_t changes(long version) {
     return files;
 }
 
+/* CUDA does not start if it cannot write there, to give its threads names. Not all of /proc: root could write to /proc/sys. */
+static const char OWN_PROCESS[] = "/proc/self";
+
 static bool allow(int rules, const char *folder, uint64_t files) {
     struct landlock_path_beneath_attr beneath = {.allowed_access = files, .parent_fd = open(folder, O_PATH)};
     if (beneath.parent_fd < 0) return errno == ENOENT; /* a machine without /dev/shm */
     const long failed = syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0);
     /* The kernel forgets the file of a process's folder, and the rule with it, unless somebody has it open. */
-    if (strcmp(folder, OWN_PROCESS) != 0) close(beneath.parent_fd);
+    if (folder != OWN_PROCESS) close(beneath.parent_fd);
     return failed == 0;
 }
 
@@ -79,7 +78,7 @@ static void refuse_user_faults(void) {
 #endif
 }
 
-bool confine_self(const char *folder) {
+bool confine_self(const char *folder, bool own_memory) {
     const long version = version_of_kernel();
     refuse_user_faults();
     if (version <= 0) return true;
@@ -90,7 +89,7 @@ bool confine_self(const char *folder) {
     if (rules < 0) return false;
     const uint64_t contents = files & (LANDLOCK_ACCESS_FS_WRITE_FILE | CONFINE_TRUNCATE);
     const bool confined = (!folder || allow(rules, folder, files)) && allow(rules, "/dev/shm", files) &&
-                          allow(rules, "/dev", contents) && allow(rules, OWN_PROCESS, contents) &&
+                          allow(rules, "/dev", contents) && (!own_memory || allow(rules, OWN_PROCESS, contents)) &&
                           prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
     const int why = errno;
     close(rules);

@@ -4,9 +4,13 @@ cannot be poisoned; other inputs are what shows a result of the call before."""
 
 import ctypes
 import random
+import sys
+import threading
+import time
 from time import perf_counter
 
 import peer_protocol as wire
+from peer_protocol import Failure
 from peer_timing import Flag, Size, structure
 
 Number = ctypes.c_int
@@ -17,6 +21,17 @@ DTYPES = {"<f4": 0, "<f8": 1, "<i4": 2, "<i8": 3, "|u1": 4, "<f2": 5, "<V2": 6} 
 REWRITTEN_BYTES = 16 << 20  # a sample is one call where there are more
 REWRITTEN_BYTES_GPU = 64 << 20
 SLOW_CALL_SECONDS = 0.05  # of a call that warms the caches
+LEAST_SECONDS = 1e-3  # of CPU time between calls, for it to be work
+
+
+def python_threads():
+    """CPU seconds of the other threads that run Python code. Those of libraries, which spin and tidy up between calls, do not."""
+    own = threading.get_ident()
+    return {
+        thread: time.clock_gettime(time.pthread_getcpuclockid(thread))
+        for thread in sys._current_frames()
+        if thread != own
+    }
 
 
 class Rotation:
@@ -34,6 +49,7 @@ class Rotation:
             name: array.copy() if how and array.size else array
             for how, (name, array) in zip(vary, sets[0].items(), strict=True)
         }
+        self.timed, self.resting, self.in_calls, self.in_between = None, {}, 0, 0  # a mode's seconds so far
         self.mode = None  # what the samples count for, if it is not the engine's own name
         self.use(random.getrandbits(63))
         begin = perf_counter()
@@ -92,10 +108,25 @@ class Rotation:
         key = self.next(self.mode or place.mode.decode(), place.index, place.count)
         if place.warm and not self.slow:
             self.use(key, almost=True)
+            self.expect_rest(place)
             self.call()
+            self.resting = python_threads()
         self.use(key)
         if self.rewrites and place.back_to_back:
             self.aim_rewriting()
+        self.expect_rest(place)
+        self.begin = perf_counter()
+
+    def expect_rest(self, place):
+        threads = python_threads()
+        if self.timed != place.mode:
+            self.timed, self.resting, self.in_calls, self.in_between = place.mode, threads, 0, 0
+        self.in_between += sum(seconds - self.resting.get(thread, 0) for thread, seconds in threads.items())
+        if self.in_calls and self.in_between > max(LEAST_SECONDS, self.in_calls / 2):
+            words = f"{self.in_between:.3g} s between calls that take {self.in_calls:.3g} s"
+            raise Failure("check", f"a Python thread works where no clock runs: {words}")
 
     def taken(self, place, kept):
+        self.in_calls += perf_counter() - self.begin
+        self.resting = python_threads()
         self.offer(self.mode or place.mode.decode(), place.index, place.count, kept)

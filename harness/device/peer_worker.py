@@ -6,6 +6,7 @@ python peer_worker.py --commands FD --replies FD --arrays FD [--measure librungs
 import argparse
 import ast
 import atexit
+import builtins
 import contextlib
 import errno
 import gc
@@ -25,6 +26,7 @@ import peer_protocol as wire
 import peer_rotation
 import peer_timing
 from peer_libraries import LIBRARIES
+from peer_own import Own
 from peer_protocol import Failure
 
 # Modules and the clock are bound before the peer is imported: one that patches time.perf_counter() changes no sample.
@@ -99,7 +101,7 @@ class Worker:
         """arrays: the socket over which the files of a case come; converse(reply) -> the parent's next command."""
         self.impls, self.measure, self.arrays, self.converse = impls, measure, arrays, converse
         self.ranges = peer_timing.Ranges(measure)
-        self.peer, self.facts, self.exchange, self.kept = None, None, None, None
+        self.peer, self.facts, self.exchange, self.own, self.kept = None, None, None, None, None
         self.forget()
 
     def forget(self):
@@ -158,6 +160,9 @@ class Worker:
 
             self.exchange = Exchange(self.facts)
             self.wait(None)
+            names = (__name__, "peer_forms", "peer_libraries", "peer_own", "peer_rotation", "peer_timing")
+            objects = (self, self.exchange, *self.exchange.forms)
+            self.own = Own([sys.modules[name] for name in names], [builtins, sys.modules["numpy"]], objects)
 
     @property
     def clock(self):
@@ -236,6 +241,7 @@ class Worker:
 
     def shared(self, outputs):
         """Copies what a call gave to where the parent reads it; `counts` for the reply, if the sizes depend on the data."""
+        self.own.expect_kept()
         given = self.exchange.results(outputs, self.outputs)
         if not self.sized_by_data:
             self.exchange.write(given, self.outputs)

@@ -61,7 +61,7 @@ static void become_worker(char *const *argv, char *const *environment, const cha
         close(oom);
     }
     close_at_exec();
-    if (!sandbox_used() && !confine_self(folder)) {
+    if (!sandbox_used() && !confine_self(folder, true)) {
         dprintf(2, "a worker cannot be confined to %s (Landlock): %s\n", folder, strerror(errno));
         _exit(127);
     }

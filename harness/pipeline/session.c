@@ -55,6 +55,11 @@ static void find_worker(ModuleKind kind, const char *argv[]) {
     argv[1] = kind == MODULE_NATIVE ? "worker" : NULL;
 }
 
+/* Of a module. */
+static const char *device_of(const VariantEntry *entry) {
+    return entry->backend == BACKEND_CPU ? "cpu" : "cuda";
+}
+
 static Status start_kept(const VariantEntry *entry, int *k) {
     const char *argv[3] = {0};
     find_worker(modules_kind(entry), argv);
@@ -69,9 +74,10 @@ static Status ask(const VariantChoice *choice, const Case *problem, double timeo
     int k = find_kept(choice->entry);
     char path[PATH_MAX];
     if (k < 0) TRY(start_kept(choice->entry, &k));
-    json_t *command = json_pack("{s:s, s:s, s:s, s:o, s:o}", KEY_DO, DO_SUPPORTS, KEY_VARIANT, choice->entry->id, KEY_MODULE,
-                                modules_path(choice->entry, modules_kind(choice->entry), path), KEY_TUNABLES,
-                                params_json(&choice->tunables), KEY_CASE, case_json(problem)),
+    json_t *command =
+               json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", KEY_DO, DO_SUPPORTS, KEY_VARIANT, choice->entry->id, KEY_KIND,
+                         device_of(choice->entry), KEY_MODULE, modules_path(choice->entry, modules_kind(choice->entry), path),
+                         KEY_TUNABLES, params_json(&choice->tunables), KEY_CASE, case_json(problem)),
            *reply = NULL;
     Status status = child_ask(kept[k].child, command, timeout_seconds, &reply);
     json_decref(reply);
@@ -188,11 +194,11 @@ Status session_open(const Session *session, Child *child, double timeout_seconds
         json_array_append_new(further, handover_arrays(&handover, instance->in[set], instance->shared_in[set], in_count));
     json_t *outputs = handover_arrays(&handover, instance->out, instance->shared_out, instance->op->out_count);
     char module[PATH_MAX];
-    json_t *command =
-        json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", KEY_DO, DO_OPEN, KEY_DEVICE, session->options->device,
-                  KEY_VARIANT, session->choice->entry->id, KEY_MODULE, session_module(session, module), KEY_TUNABLES,
-                  params_json(&session->choice->tunables), KEY_CASE, case_json(&instance->cases[DATA_FIRST]), KEY_SIZED_BY_DATA,
-                  instance->op->sized_by_data, KEY_INPUTS, inputs, KEY_FURTHER_INPUTS, further, KEY_OUTPUTS, outputs);
+    json_t *command = json_pack(
+        "{s:s, s:i, s:s, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", KEY_DO, DO_OPEN, KEY_DEVICE, session->options->device, KEY_KIND,
+        device_of(session->choice->entry), KEY_VARIANT, session->choice->entry->id, KEY_MODULE, session_module(session, module),
+        KEY_TUNABLES, params_json(&session->choice->tunables), KEY_CASE, case_json(&instance->cases[DATA_FIRST]), KEY_SIZED_BY_DATA,
+        instance->op->sized_by_data, KEY_INPUTS, inputs, KEY_FURTHER_INPUTS, further, KEY_OUTPUTS, outputs);
     child_hand(child, handover.file, handover.count);
     Status status = child_ask(child, command, STARTUP_SECONDS + timeout_seconds, &reply);
     const bool library = session->choice->entry->backend == BACKEND_PEER;

@@ -3,9 +3,12 @@
 #include "base/clock.h"
 #include "base/numbers.h"
 #include "base/ranges.h"
+#include "device/confine.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { REPEATS = 12 };                            /* of prepare() to release(): what a leak takes, it takes every time */
@@ -33,11 +36,13 @@ static Status check_module(const char *path, const char *id, const VariantModule
 }
 
 /* A worker loads one. Nothing that it defines is seen by the worker's own code; of the worker it sees the functions of base/. try_
- * names go with every descriptor of the op. */
-static Status module_load(const char *path, const char *id, const VariantModule **out) {
+ * names go with every descriptor of the op. on_gpu: CUDA is started. */
+static Status module_load(const char *path, const char *id, bool on_gpu, const VariantModule **out) {
     static char loaded[4096];
     static const VariantModule *module;
     if (!loaded[0]) {
+        if (!on_gpu && !confine_self(getenv("TMPDIR"), false))
+            return status_fail(STATUS_IO, "cannot be kept from /proc/self/mem (Landlock): %s", strerror(errno));
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!handle) return status_fail(STATUS_INVALID, "cannot be loaded: %s", dlerror());
         snprintf(loaded, sizeof loaded, "%s", path);
@@ -70,7 +75,7 @@ static json_t *tunables_json(const ParamSpec *specs) {
 
 int module_describe(const char *path, const char *id, int replies) {
     const VariantModule *module = NULL;
-    const Status status = module_load(path, id, &module);
+    const Status status = module_load(path, id, true, &module);
     const Variant *variant = status == STATUS_OK ? module->variant : NULL;
     json_t *reply = variant ? json_pack("{s:s?, s:s?, s:s?, s:s?, s:s?, s:b, s:b, s:o, s:o}", "summary", variant->summary, "origin",
                                         variant->origin, "library", variant->library, "bound", variant->bound, "not_emulated",
@@ -152,7 +157,8 @@ Status case_choose(Worker *worker, const json_t *command) {
                *path = json_string_value(json_object_get(command, KEY_MODULE));
     if (!named || !path) return status_fail(STATUS_INTERNAL, "a command without a variant or its module");
     snprintf(id, sizeof id, "%s", named);
-    TRY(module_load(path, id, &worker->module));
+    const char *kind = json_string_value(json_object_get(command, KEY_KIND));
+    TRY(module_load(path, id, kind && strcmp(kind, "cuda") == 0, &worker->module));
     worker->id = id;
     worker->variant = worker->module->variant;
     TRY(command_case(json_object_get(command, KEY_CASE), &worker->problem));

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "device/confine.h"
+#include "device/own_code.h"
 #include "device/sandbox.h"
 
 #include <errno.h>
@@ -290,7 +291,7 @@ static void tell_failure(Status status, json_t *reply) {
 
 /* In a sandbox: the last step into a worker. */
 static int confine_and_become(const char *folder, char *const *argv) {
-    if (confine_self(folder)) execv(argv[0], argv);
+    if (confine_self(folder, true)) execv(argv[0], argv);
     fprintf(stderr, "%s: cannot be started confined to %s: %s\n", argv[0], folder, strerror(errno));
     return CANNOT;
 }
@@ -301,8 +302,9 @@ int worker_main(int argc, char **argv, const WorkerMeasure *with) {
     handlers_remember();
     json_set_alloc_funcs(memory_allocate, memory_free);
     if (argc > 3 && strcmp(argv[1], "--confine") == 0) return confine_and_become(argv[2], argv + 3);
+    if (measure) (void)own_code_keep();
     if (argc == 6 && strcmp(argv[1], "--describe") == 0) /* the others were confined when they began */
-        return !sandbox_enter(argv[2], argv) || !confine_self(NULL)
+        return !sandbox_enter(argv[2], argv) || !confine_self(NULL, false)
                    ? CANNOT
                    : module_describe(argv[2], argv[3], option_fd(argc, argv, "--replies"));
     worker.commands = fdopen(option_fd(argc, argv, "--commands"), "r");

@@ -56,6 +56,9 @@ EXPECTED = {
     "cpu_replay_content": ("pass", None),
     "cpu_slow_on_poison": ("pass", None),
     "cpu_wrong_rounding": ("fail", r"0x1?"),
+    "cpu_cheat_function_detour": ("error", r"signal 11"),  # it writes where nothing made the memory writable
+    "peer_cheat_patched_reader": ("fail", r"replaces Exchange\.results"),
+    "peer_cheat_ahead": ("fail", r"a Python thread works where no clock runs"),
     "cpu_crashes": ("error", r"signal 11"),
     "cpu_exits": ("error", r"exit code 3"),
     "cpu_hangs": ("error", r"timed out"),

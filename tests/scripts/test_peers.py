@@ -583,11 +583,11 @@ def test_what_run_may_give(peers, gives, words):
 
 
 def test_a_patched_library_is_not_asked(peers):
-    """Types are taken before the peer's file is imported."""
+    """What it would change is kept before its file is imported."""
     session, _ = peers.planted(
         "import numpy\nclass Mine: pass\nnumpy.ndarray = Mine\n" + FUNCTIONS.format(run="return Mine()")
     )
-    assert "Mine; an array of numpy is expected" in session.ask(do="run")["error"]
+    assert "replaces numpy.ndarray: what the harness calls" in session.ask(do="run")["error"]
 
 
 def test_what_the_library_has_is_what_it_was_given():

@@ -34,7 +34,6 @@ TOLD = (
 )
 CASES_TOLD = "It is right unless a parameter says what it is to keep from case to case: `tests/scripts/test_shared_workers.py` does."
 FEWER = "Every call is right and every sample its own. Fewer samples widen the interval of the median, and the row says how many there are."
-FORGED = "Its results are right. It attacks its own process, and only the limit of the hardware can tell (SECURITY.md)."
 ENGINE = "Its samples are honest: the engine in C takes them."
 EVENTS = "Its samples are honest: they are taken by events of the harness."
 RELEASED = "Its results are right, and it gains nothing: persisting lines of L2 are released before each cold sample."
@@ -44,22 +43,13 @@ ELSEWHERE = (
     "(`tests/scripts/test_op_mutants.py`)."
 )
 LIMITED = "Only the parent's clock and the limit of the hardware tell, which these short runs leave out; `tests/scripts/test_mutants.py` has it rejected."
+COUNTED = "Its kernels are counted by stream, which these short runs leave out; on a GPU `tests/scripts/test_mutants.py` has it rejected."
 CONFINED = "It is right, and what it writes to is refused: `tests/scripts/test_confined.py` lets it try."
-OWN_PROCESS = "It computes in a function of the harness that it has replaced in its own process, whose code nothing protects there (SECURITY.md)."
-AHEAD = (
-    "A thread fills the result between the calls. Threads of libraries spin and tidy up there too, so that their CPU time does not tell; "
-    "of a variant in C it does (`double/cpu_cheat_helper_thread`)."
-)
 PRIORITY = "It is right, and gains nothing on a machine that does nothing else."
 UNHEARD = "Its times are honest: what a process says after its last reply is not read."
-APART = "It is right, and every variant has a process, and a library, of its own."
 REASONS = {
-    "double/cpu_cheat_function_detour": OWN_PROCESS,
-    "double/peer_cheat_patched_reader": OWN_PROCESS,
-    "double/peer_cheat_ahead": AHEAD,
     "double/cpu_cheat_priority": PRIORITY,
     "double/peer_cheat_exit_handler": UNHEARD,
-    "double/peer_cheat_slows_library": APART,
     "double/cpu_writes_files": CONFINED,
     "double/peer_writes_files": CONFINED,
     "moments/cpu_mutants wrong=passes_over_nan": ELSEWHERE,
@@ -69,18 +59,17 @@ REASONS = {
     "rolling/cpu_mutants wrong=textbook_variance": ELSEWHERE,
     "double/cpu_slow_clock": LIMITED,
     "double/cpu_slow_clock_briefly": LIMITED,
-    "double/peer_cheat_forged_timing": FORGED,
     "double/cpu_replay_content": SAME,
     "double/cpu_slow_on_poison": HONEST,
     "double/cpu_takes_along": TOLD,
     "double/cpu_keeps_state": CASES_TOLD,
     "double/cpu_cheat_warm_up": FEWER,
     "double/peer_cheat_warm_up": FEWER,
-    "double/peer_cheat_statistics": FORGED,
     "double/peer_cheat_clock": ENGINE,
     "double/peer_cheat_torch_events": EVENTS,
     "double/cuda_cheat_persisting_l2": RELEASED,
     "double/peer_cheat_torch_stream": BESIDE,
+    "double/cuda_waits_and_strays": COUNTED,
 }
 UNKNOWN = "Not caught yet."
 

@@ -1,0 +1,35 @@
+"""peer_own.py - what the harness calls in a peer's process, kept before the peer is imported: one that replaces a function would compute where no clock
+runs. Seen is what Python's own means change; SECURITY.md says what is not."""
+
+from peer_protocol import Failure
+
+ABSENT = object()
+
+
+def functions_of(names):
+    """(name, function, its code) of a module's or a class's."""
+    kinds = (staticmethod, classmethod, property)
+    found = ((name, value) for name, value in names.items() if callable(value) or isinstance(value, kinds))
+    return [(name, value, getattr(value, "__code__", None)) for name, value in found]
+
+
+class Own:
+    """Functions of modules, of the classes that these define, and of the libraries that they use; objects have none in place of their class's."""
+
+    def __init__(self, modules, libraries, objects):
+        places = [(module.__name__, vars(module)) for module in (*modules, *libraries)]
+        for module in modules:
+            classes = [value for value in vars(module).values() if isinstance(value, type)]
+            places += [(c.__qualname__, vars(c)) for c in classes if c.__module__ == module.__name__]
+        self.kept = [(where, names, *found) for where, names in places for found in functions_of(names)]
+        for thing in objects:
+            methods = [name for name, value, code in functions_of(vars(type(thing))) if code]
+            self.kept += [(type(thing).__qualname__, vars(thing), name, ABSENT, None) for name in methods]
+
+    def expect_kept(self):
+        for where, names, name, value, code in self.kept:
+            now = names.get(name, ABSENT)
+            if now is not value or getattr(now, "__code__", None) is not code:
+                raise Failure(
+                    "check", f"replaces {where}.{name}: what the harness calls in this process is not to be changed"
+                )
