@@ -96,6 +96,11 @@ bool emulator_in_kernel(void);
 void emulator_copy_start(void *to, const void *from, size_t bytes, size_t zeros, EmulatorSite site);
 void emulator_copy_commit(void);
 void emulator_copy_wait(unsigned groups_left);
+/* The copy that was started last is waited for at a barrier: it belongs to the phase in which its thread arrives there next, and
+ * arrives itself when a thread has waited for that phase. */
+void emulator_copy_bind(const void *barrier);
+void emulator_copy_arrive(const void *barrier, unsigned phase);
+void emulator_copy_settle(const void *barrier, unsigned phase);
 /* A place where another thread may go on: clock reads, __nanosleep. */
 void emulator_pause(void);
 uint64_t emulator_clock(void);

@@ -66,7 +66,7 @@ void context_switch(Context *from, Context *to) {
 
 /* Sanitized frames are several times larger than plain ones. */
 static const size_t STACK_BYTES = 256 * 1024, GUARD_BYTES = 4096;
-enum { STACKS_MAX = RESIDENT_MAX * BLOCK_THREADS_MAX };
+enum { STACKS_MAX = RESIDENT_MAX * BLOCK_THREADS_MAX, TOGETHER = 64 };
 /* Tops of stacks lie at different distances from their pages' ends, or all would compete for the same lines of the cache. */
 enum { COLOURS = 32, COLOUR_BYTES = 192 };
 
@@ -77,10 +77,14 @@ static int made, available;
 Stack stack_take(void) {
     if (available > 0) return free_list[--available];
     if (made == STACKS_MAX) fault_internal("more fibers than stacks");
-    unsigned char *guard =
-        mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    static unsigned char *next;
+    const size_t bytes = GUARD_BYTES + STACK_BYTES;
+    if (made % TOGETHER == 0)
+        next = mmap(NULL, TOGETHER * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    unsigned char *guard = next;
     if (guard == MAP_FAILED || mprotect(guard, GUARD_BYTES, PROT_NONE) != 0)
         fault_internal("no memory for another thread's stack; fewer resident blocks (RUNGS_EMULATOR_BLOCKS) need fewer");
+    next += bytes;
     every[made++] = guard;
     return (Stack){guard + GUARD_BYTES, STACK_BYTES - (size_t)(made % COLOURS) * COLOUR_BYTES};
 }

@@ -67,6 +67,11 @@ typedef struct AsyncCopy {
     const unsigned char *from;
     size_t bytes, zeros;
     unsigned group;
+    uint32_t block; /* linear; with `thread`: whose it is */
+    unsigned thread;
+    const void *barrier; /* whose wait ends it, in this phase; NULL: its own thread's wait */
+    unsigned phase;
+    uint32_t clock; /* the thread's when it arrived there */
 } AsyncCopy;
 
 typedef struct Fiber {
@@ -82,9 +87,9 @@ typedef struct Fiber {
     EmulatorBarrier barrier;
     int predicate;
     WarpCall call;
-    uint64_t result; /* of the operation it waited in */
-    AsyncCopy *copies;
-    unsigned copy_groups; /* committed */
+    uint64_t result;           /* of the operation it waited in */
+    AsyncCopy *copies, *bound; /* bound: to a barrier */
+    unsigned copy_groups;      /* committed */
 } Fiber;
 
 typedef struct Block {
@@ -98,6 +103,7 @@ typedef struct Block {
     uint64_t ready[READY_WORDS]; /* by rank */
     unsigned short thread_of_rank[BLOCK_THREADS_MAX];
     Fiber *fibers;          /* by thread */
+    AsyncCopy *arrived;     /* bound to barriers, at which their threads have arrived */
     unsigned char *shared;  /* dynamic shared memory: exactly shared_bytes */
     unsigned char *statics; /* copy of the __shared__ variables while another block uses them */
 } Block;
@@ -135,6 +141,7 @@ void schedule_preempt(const void *pc); /* countdown is over: yield and start a n
 void barrier_check(Fiber *fiber);
 void warp_thread_ended(Fiber *fiber);
 void copies_thread_ended(Fiber *fiber);
+void copies_block_ended(Block *block);
 
 /* fiber.c */
 /* Makes a context that calls `enter` on the given stack when first switched to. `enter` never returns. */

@@ -395,3 +395,12 @@ Block *shared_dynamic_owner(const void *address) {
 void *emulator_dynamic_shared(void) {
     return engine.current->block->shared;
 }
+
+/* new and delete of programs (cmake/program.py). */
+#define IS(name, result, parameter, same) result name(parameter) __attribute__((alias(#same)))
+IS(emulator_Znwm, void *, size_t, emulator_malloc);
+IS(emulator_Znam, void *, size_t, emulator_malloc);
+IS(emulator_ZdlPv, void, void *, emulator_free);
+IS(emulator_ZdaPv, void, void *, emulator_free);
+IS(emulator_ZdlPvm, void, void *, emulator_free);
+IS(emulator_ZdaPvm, void, void *, emulator_free);

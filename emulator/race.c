@@ -277,8 +277,9 @@ static void check_host_memory(const void *address, const void *pc) {
              address);
 }
 
-/* needs: is what the memory held before part of the result? */
-static void access_memory(const void *address, size_t bytes, unsigned flags, bool needs, const void *pc, EmulatorSite site) {
+/* needs: is what the memory held before part of the result? Inlined where the flags are known. */
+static inline __attribute__((always_inline)) void access_memory(const void *address, size_t bytes, unsigned flags, bool needs,
+                                                                const void *pc, EmulatorSite site) {
     findings_settle();
     if (bytes == 0) return;
     const Shadow *shadow = shadow_of(address);
@@ -286,9 +287,10 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, boo
         if (pc) check_host_memory(address, pc);
         return;
     }
-    check_bounds(shadow, address, bytes, pc, site, flags & ACCESS_WRITES);
     const size_t first = shadow_index(shadow, address);
     ShadowWord *word = &shadow->words[first];
+    __builtin_prefetch(word, 1); /* most of the time goes into waiting for it */
+    check_bounds(shadow, address, bytes, pc, site, flags & ACCESS_WRITES);
     unsigned char *written = &shadow->written[first];
     if (flags & ACCESS_WRITES && emulator_settings.schedules > 1) shadow_before_write(address, bytes);
     const Fiber *self = engine.current;
@@ -316,7 +318,11 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, boo
 }
 
 void race_plain_access(const void *address, size_t bytes, bool write, const void *pc) {
-    if (engine.current) access_memory(address, bytes, write ? ACCESS_WRITES : 0, !write, pc, (EmulatorSite){0});
+    if (!engine.current) return;
+    if (write)
+        access_memory(address, bytes, ACCESS_WRITES, false, pc, (EmulatorSite){0});
+    else
+        access_memory(address, bytes, 0, true, pc, (EmulatorSite){0});
 }
 
 /* Did the last write to the variable reach an operation of this scope in this block? */
@@ -384,9 +390,8 @@ void race_copy_start(const AsyncCopy *copy, EmulatorSite site) {
     access_memory(copy->to, copy->bytes + copy->zeros, ACCESS_ASYNC | ACCESS_WRITES, false, NULL, site);
 }
 
-/* The copy's accesses in these bytes become the thread's own. */
-static void arrived(const unsigned char *at, size_t bytes, unsigned flags) {
-    const Fiber *self = engine.current;
+/* The copy's accesses in these bytes become its thread's own, at the clock at which it waited or arrived. */
+static void arrived(const AsyncCopy *copy, const unsigned char *at, size_t bytes, unsigned flags) {
     const unsigned char *const end = at + bytes;
     const Shadow *shadow = shadow_of(at);
     if (!shadow) return;
@@ -395,11 +400,10 @@ static void arrived(const unsigned char *at, size_t bytes, unsigned flags) {
         unsigned char *written = &shadow->written[shadow_index(shadow, at)];
         for (int i = 0; i < WORD_ACCESSES; i++) {
             Access *access = &word->accesses[i];
-            if (access->clock < since || access->flags != flags || access->block != self->block->linear ||
-                access->thread != self->thread)
+            if (access->clock < since || access->flags != flags || access->block != copy->block || access->thread != copy->thread)
                 continue;
             access->flags &= ACCESS_WRITES;
-            access->clock = state_of(self)->clock;
+            access->clock = copy->clock;
             if (flags & ACCESS_WRITES) *written |= access->bytes;
         }
     }
@@ -408,8 +412,12 @@ static void arrived(const unsigned char *at, size_t bytes, unsigned flags) {
 void race_copy_finish(const AsyncCopy *copy) {
     if (!race_enabled()) return;
     findings_settle();
-    arrived(copy->from, copy->bytes, ACCESS_ASYNC);
-    arrived(copy->to, copy->bytes + copy->zeros, ACCESS_ASYNC | ACCESS_WRITES);
+    arrived(copy, copy->from, copy->bytes, ACCESS_ASYNC);
+    arrived(copy, copy->to, copy->bytes + copy->zeros, ACCESS_ASYNC | ACCESS_WRITES);
+}
+
+uint32_t race_now(void) {
+    return race_enabled() ? state_of(engine.current)->clock : 0;
 }
 
 void race_before_switch(void) {

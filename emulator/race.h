@@ -32,6 +32,8 @@ void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess
 /* From its start to its finish an asynchronous copy reads and writes unordered with everything, its own thread included. */
 void race_copy_start(const AsyncCopy *copy, EmulatorSite site);
 void race_copy_finish(const AsyncCopy *copy);
+/* The running thread's clock. */
+uint32_t race_now(void);
 void race_volatile_access(const void *address, size_t bytes, bool write, const void *pc);
 void race_plain_access(const void *address, size_t bytes, bool write, const void *pc);
 /* The host or a runtime call wrote these bytes of device memory: they count as initialised. Or: their contents are undefined. */

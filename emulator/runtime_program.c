@@ -330,6 +330,48 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared_bytes);
 }
 
+/* The one pool of memory, without limits. */
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) {
+    if (device != 0) return fail(cudaErrorInvalidDevice);
+    *pool = NULL;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr which, void *value) {
+    (void)pool, (void)which, (void)value;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes) {
+    (void)pool, (void)bytes;
+    return cudaSuccess;
+}
+
+/* There is one device. */
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+    (void)peer, (void)flags;
+    return fail(cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+    return cudaDeviceEnablePeerAccess(peer, 0);
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr which, int device, int peer) {
+    (void)value, (void)which, (void)device, (void)peer;
+    return fail(cudaErrorInvalidDevice);
+}
+
+/* Hints for caches. */
+cudaError_t cudaCtxResetPersistingL2Cache(void) {
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID which, const cudaLaunchAttributeValue *value) {
+    (void)stream, (void)which, (void)value;
+    return cudaSuccess;
+}
+
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStart(void) {
     return cudaSuccess;
@@ -338,4 +380,39 @@ cudaError_t cudaProfilerStart(void) {
 cudaError_t cudaProfilerStop(void);
 cudaError_t cudaProfilerStop(void) {
     return cudaSuccess;
+}
+
+/* Handles of cuBLAS, which programs make before they know whether they need one. What computes with them is not there, and so
+ * refused by name. */
+#define OF_HANDLE(name, ...)                                                                                                       \
+    int name(__VA_ARGS__);                                                                                                         \
+    int name(__VA_ARGS__)
+
+OF_HANDLE(cublasCreate_v2, const void **handle) {
+    static const char nothing;
+    *handle = &nothing;
+    return 0;
+}
+OF_HANDLE(cublasLtCreate, const void **handle) {
+    return cublasCreate_v2(handle);
+}
+OF_HANDLE(cublasDestroy_v2, void *handle) {
+    (void)handle;
+    return 0;
+}
+OF_HANDLE(cublasLtDestroy, void *handle) {
+    (void)handle;
+    return 0;
+}
+OF_HANDLE(cublasSetStream_v2, void *handle, cudaStream_t stream) {
+    (void)handle, (void)stream;
+    return 0;
+}
+OF_HANDLE(cublasSetMathMode, void *handle, int mode) {
+    (void)handle, (void)mode;
+    return 0;
+}
+OF_HANDLE(cublasSetPointerMode_v2, void *handle, int mode) {
+    (void)handle, (void)mode;
+    return 0;
 }

@@ -58,7 +58,7 @@ void __ubsan_on_report(void) {
     const char *kind = "", *message = "", *file = "";
     unsigned line = 0, column = 0;
     char *address = NULL;
-    if (!engine.launch) program_found("note: undefined behaviour"); /* of a program's host code, which goes on (UBSAN_OPTIONS) */
+    if (!engine.launch) program_found("undefined behaviour"); /* of a program's host code, which goes on (UBSAN_OPTIONS) */
     if (!engine.launch || !__ubsan_get_current_report_data) return;
     __ubsan_get_current_report_data(&kind, &message, &file, &line, &column, &address);
     fault_announce(strcmp(kind, "out-of-bounds-index") == 0 ? "out of bounds" : "undefined behaviour", NULL, "%s (%s), at %s:%u:%u",
@@ -67,7 +67,8 @@ void __ubsan_on_report(void) {
 }
 
 const char *__asan_default_options(void) {
-    return "exitcode=86:detect_leaks=0:allow_user_segv_handler=1:detect_stack_use_after_return=0:print_legend=0";
+    return "exitcode=86:detect_leaks=0:alloc_dealloc_mismatch=0:allow_user_segv_handler=1:detect_stack_use_after_return=0:print_"
+           "legend=0";
 }
 
 const char *__ubsan_default_options(void) {

@@ -76,6 +76,7 @@ static void block_start(Block *block, int slot, uint64_t linear) {
 
 static void block_finish(Block *block) {
     race_block_finish(block);
+    copies_block_ended(block);
     shared_block_finish(block);
     block->resident = false;
     if (engine.current_block == block) engine.current_block = NULL;

@@ -297,7 +297,13 @@ void emulator_copy_start(void *to, const void *from, size_t bytes, size_t zeros,
     Fiber *self = engine.current;
     AsyncCopy *copy = malloc(sizeof *copy), **last = &self->copies;
     if (!copy) fault_internal("no memory for asynchronous copies");
-    *copy = (AsyncCopy){.to = to, .from = from, .bytes = bytes, .zeros = zeros, .group = self->copy_groups};
+    *copy = (AsyncCopy){.to = to,
+                        .from = from,
+                        .bytes = bytes,
+                        .zeros = zeros,
+                        .group = self->copy_groups,
+                        .block = (uint32_t)self->block->linear,
+                        .thread = self->thread};
     while (*last) last = &(*last)->next;
     *last = copy;
     race_copy_start(copy, site);
@@ -308,26 +314,76 @@ void emulator_copy_commit(void) {
     engine.current->copy_groups++;
 }
 
+/* It leaves the list. */
+static void copy_finish(AsyncCopy **at) {
+    AsyncCopy *copy = *at;
+    race_copy_finish(copy);
+    bytes_copy(copy->to, copy->from, copy->bytes);
+    bytes_fill(copy->to + copy->bytes, 0, copy->zeros);
+    *at = copy->next;
+    free(copy);
+}
+
 void emulator_copy_wait(unsigned groups_left) {
     Fiber *self = engine.current;
     while (self->copies && self->copies->group + groups_left < self->copy_groups) {
-        AsyncCopy *copy = self->copies;
-        race_copy_finish(copy);
-        bytes_copy(copy->to, copy->from, copy->bytes);
-        bytes_fill(copy->to + copy->bytes, 0, copy->zeros);
-        self->copies = copy->next;
-        free(copy);
+        self->copies->clock = race_now();
+        copy_finish(&self->copies);
     }
     emulator_pause();
 }
 
-/* Copies that nobody waited for never arrive. */
-void copies_thread_ended(Fiber *fiber) {
-    while (fiber->copies) {
-        AsyncCopy *copy = fiber->copies;
-        fiber->copies = copy->next;
+void emulator_copy_bind(const void *barrier) {
+    Fiber *self = engine.current;
+    AsyncCopy **last = &self->copies;
+    while ((*last)->next) last = &(*last)->next;
+    AsyncCopy *copy = *last;
+    *last = NULL;
+    copy->barrier = barrier;
+    copy->next = self->bound;
+    self->bound = copy;
+}
+
+void emulator_copy_arrive(const void *barrier, unsigned phase) {
+    Fiber *self = engine.current;
+    for (AsyncCopy **at = &self->bound; *at;) {
+        AsyncCopy *copy = *at;
+        if (copy->barrier != barrier) {
+            at = &copy->next;
+            continue;
+        }
+        *at = copy->next;
+        copy->phase = phase;
+        copy->clock = race_now();
+        copy->next = self->block->arrived;
+        self->block->arrived = copy;
+    }
+}
+
+void emulator_copy_settle(const void *barrier, unsigned phase) {
+    for (AsyncCopy **at = &engine.current->block->arrived; *at;)
+        if ((*at)->barrier == barrier && (int)(phase - (*at)->phase) >= 0)
+            copy_finish(at);
+        else
+            at = &(*at)->next;
+}
+
+static void drop_copies(AsyncCopy **copies) {
+    while (*copies) {
+        AsyncCopy *copy = *copies;
+        *copies = copy->next;
         free(copy);
     }
+}
+
+/* Copies that nobody waited for never arrive. */
+void copies_thread_ended(Fiber *fiber) {
+    drop_copies(&fiber->copies);
+    drop_copies(&fiber->bound);
+}
+
+void copies_block_ended(Block *block) {
+    drop_copies(&block->arrived);
 }
 
 bool emulator_in_kernel(void) {

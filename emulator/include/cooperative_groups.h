@@ -120,6 +120,7 @@ class emulator_lanes_group : public thread_group {
     unsigned ballot(int predicate, EmulatorSite site = emulator_here()) const {
         return packed(__ballot_sync(lanes_, predicate, site));
     }
+    template <typename T> unsigned emulator_with(T value, EmulatorSite site) const { return __match_any_sync(lanes_, value, site); }
     template <typename T> unsigned match_any(T value, EmulatorSite site = emulator_here()) const {
         return packed(__match_any_sync(lanes_, value, site));
     }
@@ -147,6 +148,14 @@ class coalesced_group : public emulator_lanes_group {
 /* Which threads run together is the hardware's choice: here each runs alone. */
 static inline coalesced_group coalesced_threads() {
     return coalesced_group(__activemask());
+}
+
+/* Those of a group with one label. */
+template <typename Label> static inline coalesced_group labeled_partition(const emulator_lanes_group &group, Label label) {
+    return coalesced_group(group.emulator_with(label, emulator_here()));
+}
+static inline coalesced_group binary_partition(const emulator_lanes_group &group, bool label) {
+    return labeled_partition(group, (int)label);
 }
 
 template <unsigned Size, typename Parent = void> class thread_block_tile : public emulator_lanes_group {

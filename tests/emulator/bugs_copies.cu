@@ -3,6 +3,7 @@
 #include "selftest.h"
 
 #include <cuda/atomic>
+#include <cuda/pipeline>
 #include <cuda_pipeline.h>
 
 enum { THREADS = 64 };
@@ -48,6 +49,33 @@ static __global__ void write_source(int *from, int *to) {
     to[threadIdx.x] = copy[threadIdx.x];
 }
 
+/* BUG: the thread has arrived, but not waited. */
+static __global__ void touch_after_arrival(int *from, int *to) {
+    __shared__ cuda::barrier<cuda::thread_scope_block> end;
+    __shared__ int copy[THREADS];
+    copy[threadIdx.x] = 0;
+    if (threadIdx.x == 0) init(&end, THREADS);
+    __syncthreads();
+    cuda::memcpy_async(&copy[threadIdx.x], &from[threadIdx.x], sizeof(int), end);
+    auto arrival = end.arrive();
+    to[threadIdx.x] = copy[threadIdx.x];
+    end.wait(static_cast<decltype(arrival) &&>(arrival));
+}
+
+/* BUG: a stage is filled again before its readers have released it. */
+static __global__ void no_acquire(int *from, int *to) {
+    __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 1> state;
+    __shared__ int stage[THREADS];
+    auto pipe = cuda::make_pipeline(cooperative_groups::this_thread_block(), &state);
+    for (int i = 0; i < 2; i++) {
+        cuda::memcpy_async(&stage[threadIdx.x], &from[threadIdx.x], sizeof(int), pipe);
+        pipe.producer_commit();
+        pipe.consumer_wait();
+        to[threadIdx.x] = stage[THREADS - 1 - threadIdx.x];
+        pipe.consumer_release();
+    }
+}
+
 /* BUG: the release is another variable's. */
 static __global__ void other_release(int *from, int *to) {
     cuda::atomic_ref<int, cuda::thread_scope_device> flag(from[0]), other(from[1]);
@@ -75,6 +103,8 @@ extern "C" const SelfTest BUGS_COPIES[] = {
     {"asynchronous copy: too few groups", run<wait_for_too_few>, {WRONG, WRONG, "data race"}},
     {"asynchronous copy without a barrier", run<no_barrier>, {NULL, NULL, "data race"}, "barrier if another thread is meant"},
     {"asynchronous copy: source overwritten", run<write_source>, {NULL, NULL, "data race"}, "asynchronous copy"},
+    {"asynchronous copy touched after the arrival", run<touch_after_arrival>, {NULL, NULL, "data race"}, "asynchronous copy"},
+    {"pipeline without an acquire", run<no_acquire>, {NULL, NULL, "data race"}, "asynchronous copy"},
     {"release of another variable", run<other_release>, {NULL, NULL, "data race"}},
     {NULL, NULL, {}},
 };

@@ -5,6 +5,7 @@
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cuda/atomic>
+#include <cuda/pipeline>
 #include <cuda_pipeline.h>
 
 enum { THREADS = 64, STAGES = 4 };
@@ -42,6 +43,42 @@ static __global__ void copy_together(const int *from, int *to) {
     cooperative_groups::memcpy_async(block, all, from, sizeof all);
     cooperative_groups::wait(block);
     for (int i = (int)threadIdx.x; i < STAGES * THREADS; i += THREADS) to[i] = all[STAGES * THREADS - 1 - i];
+}
+
+/* Two stages of a block's pipeline: what others copied is read after consumer_wait() alone. */
+static __global__ void copy_by_pipeline(const int *from, int *to) {
+    __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+    __shared__ int stage[2][THREADS];
+    auto pipe = cuda::make_pipeline(cooperative_groups::this_thread_block(), &state);
+    const unsigned i = threadIdx.x;
+    for (int copied = 0, s = 0; s < STAGES; s++) {
+        for (; copied < STAGES && copied < s + 2; copied++) {
+            pipe.producer_acquire();
+            cuda::memcpy_async(&stage[copied % 2][i], &from[copied * THREADS + i], sizeof(int), pipe);
+            pipe.producer_commit();
+        }
+        pipe.consumer_wait();
+        to[s * THREADS + i] = stage[s % 2][THREADS - 1 - i];
+        pipe.consumer_release();
+    }
+}
+
+/* A copy that a barrier waits for, and a thread's own pipeline for the second half. */
+static __global__ void copy_by_barrier(const int *from, int *to) {
+    __shared__ cuda::barrier<cuda::thread_scope_block> whole;
+    __shared__ int all[STAGES * THREADS];
+    const unsigned i = threadIdx.x, half = STAGES * THREADS / 2;
+    if (i == 0) init(&whole, THREADS);
+    __syncthreads();
+    cuda::memcpy_async(cooperative_groups::this_thread_block(), all, from, half * sizeof(int), whole);
+    auto own = cuda::make_pipeline();
+    own.producer_acquire();
+    for (unsigned at = half + i; at < 2 * half; at += THREADS) cuda::memcpy_async(&all[at], &from[at], sizeof(int), own);
+    own.producer_commit();
+    own.consumer_wait();
+    own.consumer_release();
+    whole.arrive_and_wait();
+    for (unsigned at = i; at < 2 * half; at += THREADS) to[at] = all[2 * half - 1 - at];
 }
 
 /* A lock of cuda::atomic, for the block, around a plain sum. */
@@ -92,6 +129,12 @@ static Status run_zeros(const Device *device) {
 static Status run_together(const Device *device) {
     return check(device, copy_together, reversed, STAGES * THREADS);
 }
+static Status run_pipeline(const Device *device) {
+    return check(device, copy_by_pipeline, reversed_in_stage, STAGES * THREADS);
+}
+static Status run_barrier(const Device *device) {
+    return check(device, copy_by_barrier, reversed, STAGES * THREADS);
+}
 static Status run_lock(const Device *device) {
     return check(device, sum_under_lock, sum_of_all, 1);
 }
@@ -100,6 +143,8 @@ extern "C" const SelfTest CLEAN_COPIES[] = {
     {"asynchronous copies in stages", run_stages, {}},
     {"asynchronous copy with zeros", run_zeros, {}},
     {"asynchronous copy by a group", run_together, {}},
+    {"copies of a pipeline", run_pipeline, {}},
+    {"copy that a barrier waits for", run_barrier, {}},
     {"lock of cuda::atomic", run_lock, {}},
     {NULL, NULL, {}},
 };

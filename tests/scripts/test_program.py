@@ -83,7 +83,7 @@ def test_a_race_is_found():
 @pytest.mark.parametrize(
     ("file", "said"),
     [
-        ("library.cu", "library.cu:2: cublasCreate_v2 is not emulated"),
+        ("library.cu", "library.cu:3: cublasSscal_v2 is not emulated"),
         ("ptx.cu", "ptx.cu:3: inline PTX is not emulated: vshr.u32.u32.u32.clamp.add"),
         ("texture.cu", "texture.cu:1: cudaTextureObject_t: textures and surfaces are not emulated"),
     ],
@@ -139,6 +139,21 @@ def test_a_crash_of_host_code_and_an_exit_code_above_128(tmp_path):
     assert crashed.returncode == 1
     assert "(host code)" in crashed.stderr
     assert attempt("k.cu", "--", "x", cwd=tmp_path).returncode == 255
+
+
+def test_both_programs_run_and_host_code_counts(tmp_path):
+    """A fault that ends the first does not keep the second from its own; the program goes on after its own undefined behaviour."""
+    (tmp_path / "k.cu").write_text(
+        "__global__ void k(int *x) { x[0] = threadIdx.x; __syncthreads(); if (threadIdx.x == 33) x[64] = 1; }\n"
+        "int main(int argc, char **argv) {\n    int *x;\n    if (argc > 1) return (argc + 0x7ffffffe) * 0;\n"
+        "    cudaMalloc(&x, 256);\n    k<<<1, 64>>>(x);\n    return cudaDeviceSynchronize();\n}\n"
+    )
+    done = attempt("k.cu", cwd=tmp_path)
+    assert done.returncode == 1
+    assert row(done, "k")[2] == "out of bounds, data race", done.stderr
+    done = attempt("k.cu", "--", "overflow", cwd=tmp_path)
+    assert done.returncode == 1 and "k.cu:4" in done.stderr
+    assert row(done, "(host code)")[2] == "undefined behaviour"
 
 
 def test_in_the_sandbox_or_refused(tmp_path):

@@ -6,12 +6,19 @@
 
 namespace cooperative_groups {
 
-/* Four bytes at a time by each thread in turn, as far as they go. */
+/* Four bytes at a time by each thread in turn, as far as they go. end: the barrier that waits for them, or NULL. */
 template <typename Group>
-static inline void memcpy_async(const Group &group, void *to, const void *from, size_t bytes, EmulatorSite site = emulator_here()) {
-    for (size_t at = 4 * (size_t)group.thread_rank(); at < bytes; at += 4 * (size_t)group.size())
+static inline void emulator_share_copy(const Group &group, void *to, const void *from, size_t bytes, const void *end,
+                                       EmulatorSite site) {
+    for (size_t at = 4 * (size_t)group.thread_rank(); at < bytes; at += 4 * (size_t)group.size()) {
         emulator_copy_start(static_cast<char *>(to) + at, static_cast<const char *>(from) + at, bytes - at < 4 ? bytes - at : 4, 0,
                             site);
+        if (end) emulator_copy_bind(end);
+    }
+}
+template <typename Group>
+static inline void memcpy_async(const Group &group, void *to, const void *from, size_t bytes, EmulatorSite site = emulator_here()) {
+    emulator_share_copy(group, to, from, bytes, nullptr, site);
     emulator_copy_commit();
 }
 template <unsigned groups, typename Group> static inline void wait_prior(const Group &group, EmulatorSite site = emulator_here()) {
