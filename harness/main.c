@@ -36,6 +36,7 @@ static const Verb VERBS[] = {
     {"benchmark", command_benchmark, "time variants as Google Benchmarks: its flags, reporters and compare.py"},
     {"exec", command_exec, "run one variant on your own .npy files"},
     {"list", command_list, "ops, variants, scenarios, claims"},
+    {"sharpness", command_sharpness, "what the tolerances of an op would let pass: errors, cuts of precision, wrong definitions"},
     {"judge", command_judge, "evaluate published claims from rows"},
     {"merge", command_merge, "join the files of `run --shard`, and list the rows that are missing"},
     {"report", command_report, "draw figures and write REPORT.md, and a page to filter and sort, from rows"},

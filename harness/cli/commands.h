@@ -15,6 +15,7 @@ int command_benchmark(int argc, char **argv);
 int command_reproduce(int argc, char **argv);
 int command_exec(int argc, char **argv);
 int command_list(int argc, char **argv);
+int command_sharpness(int argc, char **argv);
 int command_judge(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_merge(int argc, char **argv);

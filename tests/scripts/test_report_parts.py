@@ -533,7 +533,9 @@ def test_bits_of_processes_and_the_price_of_the_same():
 
     cells, price = text_of(slow, fast)
     assert cells == ["same in 300 calls", "differ (`y[12]`, 1.5e-16 apart)"], cells
-    assert "none in 0 of 1 case" in price and "`cuda_fast` differs, `cuda_slow` does not and takes 1.50x" in price, price
+    assert "none in 0 of 1 case" in price and "`cuda_fast` differs, `cuda_slow` does not and takes 1.50x" in price, (
+        price
+    )
     assert "none in 1 of 1 case" in text_of(slow)[1] and "differs" not in text_of(slow)[1]
     assert "so does every other" in text_of(fast)[1]
     nothing = ("rolling/cuda_slow", 3.0, [{**told("same", 3, 0.1), "outcome": "not tried", "excluded": None}])
