@@ -33,6 +33,7 @@ static const Verb VERBS[] = {
      "run the published scenarios within a time budget; write rows, figures, REPORT.md and report.html"},
     {"run", command_run, "run scenarios or cases: verify, then time, every variant"},
     {"try", command_try, "verify and time a variant from anywhere, FILE.c or FILE.cu, beside the op's variants"},
+    {"score", command_score, "verify and time many files, each beside a variant of the op: a line of JSON for each"},
     {"benchmark", command_benchmark, "time variants as Google Benchmarks: its flags, reporters and compare.py"},
     {"exec", command_exec, "run one variant on your own .npy files"},
     {"list", command_list, "ops, variants, scenarios, claims"},

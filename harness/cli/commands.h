@@ -10,6 +10,7 @@
 enum { EXIT_GOOD = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_MACHINE = 4 };
 
 int command_run(int argc, char **argv);
+int command_score(int argc, char **argv);
 int command_try(int argc, char **argv);
 int command_benchmark(int argc, char **argv);
 int command_reproduce(int argc, char **argv);

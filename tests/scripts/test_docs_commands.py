@@ -21,7 +21,7 @@ PAGES = {
 }
 COMMAND = re.compile(r"(\./)?rungs ")
 VERBS = set(
-    "reproduce run benchmark exec list sharpness judge merge report plot export compare ab calibrate doctor new build".split()
+    "reproduce run score benchmark exec list sharpness judge merge report plot export compare ab calibrate doctor new build".split()
 )
 
 # Not run here, and why; verb and options of each are parsed. The one that a page no longer has must leave this table too.
