@@ -26,7 +26,7 @@ LOOP = "for (size_t i = 0; i < n; i++) y[i] = 2 * x[i];"
 CHANGES = {
     "good": (LOOP, LOOP),
     "wrong": ("2 * x[i]", "2 * x[i] + (i == 7)"),
-    "crashes": (LOOP, "*(volatile int *)8 = (int)(x[0] + y[0] + (double)n);"),
+    "crashes": (LOOP, "*(volatile int *)(unsigned long)n = (int)(x[0] + y[0]);"),
     "hangs": (LOOP, "while (n) *(volatile double *)y = *x;"),
     "typo": ("double *y", "dubble *y"),
     "leaks": (LOOP, LOOP + " (void)!malloc(64 << 20);"),
