@@ -187,10 +187,10 @@ def first_error(form, output):
     return re.sub(rf"^--{form}[:(]\d+(:\d+)?\)?:", f"--{form}:", "; ".join([said, *more]))
 
 
-def compile_file(facts, argv):
+def compile_file(facts, argv, to):
     form = facts["form"]
     try:
-        return modules.run(argv, modules.COMPILE_SECONDS, error=lambda output: first_error(form, output))
+        return modules.run(argv, modules.COMPILE_SECONDS, error=lambda output: first_error(form, output), to=to)
     except modules.Refused as error:
         raise modules.Refused(f"{error}; {facts['there']}" if f"--{form}" in str(error) else f"{error}") from None
 
@@ -211,7 +211,7 @@ def objects(project, source, kind, to):
             "-w",
             "-Xcompiler=-fPIC,-fvisibility=hidden,-ffunction-sections",
         ]
-        compile_file(facts, [*argv, "-MMD", "-MF", f"{made}.d", "-c", source, "-o", made])
+        compile_file(facts, [*argv, "-MMD", "-MF", f"{made}.d", "-c", source, "-o", made], to)
         shims = re.findall(
             r"^cudaError_t rungs_bound_(\w+)\(", (project.harness / "bound.cu").read_text(), re.MULTILINE
         )
@@ -221,7 +221,7 @@ def objects(project, source, kind, to):
         compiler = program.Compiler(project, flags)
         text = compiler.text(source, f"{made}.d", ())
         compiler.object_of(
-            text.rewritten(), kind, made, ["-ffunction-sections"], lambda argv: compile_file(facts, argv)
+            text.rewritten(), kind, made, ["-ffunction-sections"], lambda argv: compile_file(facts, argv, to)
         )
     files = [path for path in project.dependencies(made, pathlib.Path.cwd()) if path.exists()]  # nvcc: `#line` too
     own, more = project.compile(

@@ -90,10 +90,10 @@ def first_error(output):
     return lines[-1] if lines else "ended without a word"
 
 
-def run(argv, seconds, cwd=None, error=first_error, **more):
-    """Its output; Refused with its error. What it started ends with it."""
+def run(argv, seconds, cwd=None, error=first_error, to=None, **more):
+    """Its output; Refused with its error. What it started ends with it. to: it writes there alone."""
     process = subprocess.Popen(
-        [str(word) for word in argv],
+        [str(word) for word in (in_sandbox(argv, to) if to else argv)],
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -114,6 +114,17 @@ def run(argv, seconds, cwd=None, error=first_error, **more):
     if process.returncode != 0:
         raise Refused(error(output))
     return output
+
+
+def in_sandbox(argv, to):
+    """Where workers have one (device/sandbox.c): a compiler, which reads what others wrote, writes into the folder `to` alone and has no network."""
+    if not (bwrap := os.environ.get("RUNGS_SANDBOX")):
+        return argv
+    words = (
+        "--die-with-parent --unshare-user-try --unshare-ipc --unshare-pid --unshare-net --cap-drop ALL --ro-bind / /"
+    )
+    words += " --dev-bind /dev /dev --ro-bind /dev/shm /dev/shm --proc /proc --setenv CCACHE_DISABLE 1"
+    return [bwrap, *words.split(), "--bind", to, to, "--setenv", "TMPDIR", to, "--", *argv]
 
 
 class Project:
@@ -181,7 +192,7 @@ class Project:
         else:
             argv = [*self.settings[kind]["compile"], f'-DRUNGS_UNIT="{unit}"']
         argv += [*more, f'-DRUNGS_CONTRACT="{self.contract}"', "-MMD", "-MF", f"{made}.d", "-c", source, "-o", made]
-        run(argv, COMPILE_SECONDS, cwd=self.root)
+        run(argv, COMPILE_SECONDS, cwd=self.root, to=to)
         if kind != "native" and source.suffix == ".cu":
             run([self.settings["objcopy"], *self.settings[kind]["names"], made], COMPILE_SECONDS)
         return made, self.dependencies(made, self.root)

@@ -356,7 +356,7 @@ class Compiler:
     def preprocessed(self, argv, file, dependencies, own):
         argv += ["-MD", "-MF", dependencies, "-MT", "it"] if dependencies else []
         done = subprocess.run(
-            [*argv, file],
+            modules.in_sandbox([*argv, file], pathlib.Path(dependencies).parent) if dependencies else [*argv, file],
             check=False,
             capture_output=True,
             text=True,

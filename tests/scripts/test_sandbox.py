@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 import pytest
-from program import BUILD, MUTANTS, SANITIZED, call, copy_mutants, expect, expect_error, rows_of
+from program import BUILD, MUTANTS, SANITIZED, SOURCE, call, copy_mutants, expect, expect_error, rows_of
 from test_confined import NO_LANDLOCK
 
 ROOT = os.getuid() == 0
@@ -342,3 +342,19 @@ def test_where_no_user_namespaces_are_left():
         line = sandbox_of(*map(str, inside))
         there.kill()
     expect(line.startswith("no") and "sysctl user.max_user_namespaces=15000" in line, line)
+
+
+@needs_sandbox
+def test_a_compiler_writes_where_it_should_alone(tmp_path, monkeypatch):
+    """Also where that lies in /dev/shm, and with nothing of the network."""
+    monkeypatch.syspath_prepend(SOURCE / "cmake")
+    import modules
+
+    monkeypatch.setenv("RUNGS_SANDBOX", shutil.which("bwrap"))
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere, tempfile.TemporaryDirectory(dir="/dev/shm") as to:
+        text = f"touch {to}/made; touch {elsewhere}/x {tmp_path}/x /var/tmp/x 2>/dev/null; echo > /dev/null && wc -l < /proc/net/dev"
+        said = modules.run(["sh", "-c", text], 20, to=pathlib.Path(to))
+        assert os.listdir(to) == ["made"] and not os.listdir(elsewhere) and not os.listdir(tmp_path)
+        assert int(said) == 3  # two lines of a head, and lo
+        with pytest.raises(modules.Refused, match="sleep did not end within 0.2 s"):
+            modules.run(["sleep", "5"], 0.2, to=pathlib.Path(to))
