@@ -17,8 +17,6 @@ class Repeats:
     def __init__(self, call, engine, exchange, rooms):
         """call(): of the peer, with its wait. rooms: the outputs by name."""
         self.call, self.engine, self.exchange, self.rooms = call, engine, exchange, rooms
-        engine.c.digest_of.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
-        engine.c.disturb_gpu.argtypes = [ctypes.c_uint64, ctypes.c_double]
 
     def digests(self, outputs):
         """By name; None where an output is not one block of a GPU's memory."""
@@ -27,12 +25,18 @@ class Repeats:
         found = {}
         for name, value in self.exchange.by_name(outputs, list(grouped(self.rooms))).items():
             memory = self.exchange.form.memory(value) if type(value) in self.exchange.form.types else None
-            place = getattr(memory, "__cuda_array_interface__", {"strides": ()})
+            try:
+                place = memory.__cuda_array_interface__
+            except (AttributeError, TypeError, RuntimeError):  # PyTorch's, of types and tensors that have none
+                return None
             if place.get("strides") is not None:
                 return None
             size, digest = math.prod(place["shape"]) * numpy.dtype(place["typestr"]).itemsize, ctypes.c_uint64()
+            stream = ctypes.c_void_p(self.engine.stream())
             self.engine.expect_ok(
-                self.engine.c.digest_of(place["data"][0], size, self.engine.stream(), ctypes.byref(digest))
+                self.engine.c.digest_of(
+                    ctypes.c_void_p(place["data"][0]), ctypes.c_size_t(size), stream, ctypes.byref(digest)
+                )
             )
             found[name] = size, digest.value
         return found
@@ -45,7 +49,9 @@ class Repeats:
         calls, seed, call_seconds = 0, random.getrandbits(63), 0
         while calls < most and not place and spent < max(CALLS_SECONDS, seconds) and (calls < least or spent < seconds):
             if self.engine.library.on_gpu:
-                self.engine.expect_ok(self.engine.c.disturb_gpu(seed + calls, call_seconds))
+                self.engine.expect_ok(
+                    self.engine.c.disturb_gpu(ctypes.c_uint64(seed + calls), ctypes.c_double(call_seconds))
+                )
             called = perf_counter()
             outputs = self.call()
             call_seconds = perf_counter() - called
