@@ -45,6 +45,7 @@ static const Verb VERBS[] = {
     {"export", command_export, "convert rows to CSV, JUnit XML, the JSON of Google Benchmark or github-action-benchmark"},
     {"compare", command_compare, "compare rows of two builds; exit code 1 if one got slower or wrong"},
     {"ab", command_ab, "run two builds interleaved, process by process, and compare them"},
+    {"bisect", command_bisect, "find the commit that made a row slower, by comparisons as of `ab`"},
     {"calibrate", command_calibrate, "measure this machine's noise floor with this build"},
     {"new", command_new, "write a project of your own: an op, three variants, a scenario, a workflow"},
     {"build", command_build, "build the project of a folder, with this rungs"},

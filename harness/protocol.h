@@ -14,6 +14,7 @@
 #define DO_CONTINUE "continue"
 #define DO_CALLS "calls"
 #define DO_BITS "bits"
+#define DO_ENERGY "energy"
 #define DO_COUNT "count"
 #define DO_END "end"
 #define DO_CLOSE "close"
@@ -97,6 +98,8 @@
 #define KEY_OUTPUT "output"
 #define KEY_ELEMENT "element"
 #define KEY_APART "apart"
+
+#define KEY_ENERGY "energy"
 
 /* count: KEY_WHAT is one of the three */
 #define KEY_WHAT "what"

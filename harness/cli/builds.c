@@ -1,6 +1,6 @@
-/* rungs compare, ab and calibrate: two builds by their rows; two builds, process by process in one random order, then compared;
- * this build against itself, process by process. This file reads the command line; analysis/compare/ resolves commits, builds,
- * measures and compares. */
+/* rungs compare, ab, bisect and calibrate: two builds by their rows; two builds, process by process in one random order, then
+ * compared; the commits between two in the same way; this build against itself, process by process. This file reads the command
+ * line; analysis/compare/ resolves commits, builds, measures and compares. */
 #include "base/memory.h"
 #include "base/mode.h"
 #include "base/output.h"
@@ -276,6 +276,55 @@ int command_ab(int argc, char **argv) {
     text_free(&ab.foreseen);
     memory_free(ab.facts);
     return code;
+}
+
+/* ---- The commits between two. */
+
+typedef struct Bisect {
+    const char *out;
+    int repetitions, seed;
+    double budget_seconds;
+    ProcessOptions run;
+} Bisect;
+
+static int measure_bisect(const Bisect *self, const CliOption *options, char *const *words, int count) {
+    char folder[PATH_TEXT];
+    snprintf(folder, sizeof folder, "%s/bisect-%lld-%d", places_build("ab"), (long long)time(NULL), (int)getpid());
+    const char *const place = self->out ? self->out : folder, *const inputs[] = {NULL};
+    char *facts = environment_session();
+    Words out = {0};
+    if (!facts) return cli_fail(status_fail(STATUS_MEMORY, "no memory for the facts of a session"));
+    process_words(&out, options, words + 2, count - 2);
+    words_add(&out, "--good=%s", words[0]);
+    words_add(&out, "--bad=%s", words[1]);
+    words_add(&out, "--folder=%s", place);
+    words_add(&out, "--facts=%s", facts);
+    words_add(&out, "--name=%s", PROGRAM.project);
+    words_add(&out, "--project=%s", places_project(""));
+    words_add(&out, "--build=%s", places_build(""));
+    memory_free(facts);
+    return measure("bisect", place, &(PythonVerb){"rungs bisect: ", "analysis.compare.bisect", true, options, inputs}, &out);
+}
+
+int command_bisect(int argc, char **argv) {
+    Bisect a = {.repetitions = 10, .seed = (int)((unsigned)time(NULL) * 31u + (unsigned)getpid()) & 0xfffff};
+    const CliOption OPTIONS[] = {
+        {"budget", "TIME", CLI_DURATION, &a.budget_seconds, "begin no comparison that would end after it (default: none)"},
+        {"repetitions", "N", CLI_COUNT, &a.repetitions, "processes of each side of a comparison (default 10, at least 9)"},
+        {"seed", "N", CLI_COUNT, &a.seed, "of the random orders (default: from the clock; recorded in the rows)"},
+        {"out", "FOLDER", CLI_TEXT, &a.out, "folder of the rows (default: in the build folder)"},
+        PROCESS_OPTIONS(a.run),
+        {0},
+    };
+    char **words;
+    int count = 0;
+    int code = cli_parse("bisect", "GOOD BAD SCENARIO|CASE... [options]", OPTIONS, argc, argv, &words, &count);
+    if (code == 0 && count < 3) code = cli_usage("bisect", "two commits and a scenario or a case are expected");
+    if (code == 0 && a.repetitions < LEAST_REPETITIONS)
+        code = cli_usage("bisect", "--repetitions %d: at least %d are needed", a.repetitions, LEAST_REPETITIONS);
+    if (code != 0) return code;
+    const Status status = cases_check("rungs bisect GOOD BAD", words + 2, count - 2);
+    return status != STATUS_OK ? cli_fail(status) : measure_bisect(&a, OPTIONS, words, count);
 }
 
 /* ---- This build against itself: how much equal builds differ on this machine. */

@@ -24,6 +24,7 @@ int command_plot(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_compare(int argc, char **argv);
 int command_ab(int argc, char **argv);
+int command_bisect(int argc, char **argv);
 int command_calibrate(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_new(int argc, char **argv);

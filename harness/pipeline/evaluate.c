@@ -199,9 +199,10 @@ static Status verify_again(Session *s) {
     return STATUS_OK;
 }
 
-/* ---- Repeated calls. */
-static Status try_bits(Session *s) {
-    const Status status = bits_try(s, SAMPLING_SECONDS + timeout_for(s));
+/* ---- Repeated calls: their bits, their energy. */
+static Status repeat_calls(Session *s) {
+    Status status = bits_try(s, SAMPLING_SECONDS + timeout_for(s));
+    if (status == STATUS_OK && !s->decided) status = energy_try(s, SAMPLING_SECONDS + timeout_for(s));
     if (status != STATUS_OK) decide_by_status(s, status);
     return STATUS_OK;
 }
@@ -253,7 +254,7 @@ Status evaluate(Session *s, VariantWorker *worker) {
     if (goes_on(s, status)) status = verify(s, DATA_FIRST); /* no pass, no time */
     if (goes_on(s, status)) status = take_times(s);
     if (goes_on(s, status)) status = verify_again(s); /* on data that the variant has not seen */
-    if (goes_on(s, status)) status = try_bits(s);
+    if (goes_on(s, status)) status = repeat_calls(s);
     if (goes_on(s, status)) tell_changes(s);
     if (goes_on(s, status)) status = tell_definitions(s);
     const bool good = goes_on(s, status), skipped = s->decided && s->row->verdict == VERDICT_SKIP;

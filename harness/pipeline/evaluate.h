@@ -57,8 +57,12 @@ Status timed_take(Session *s, double timeout_seconds, bool *taken);
  * than this process's, or whose samples are far below what calls take, fails. Says in the row's modes whose clocks timed them. */
 Status check_clock(Session *s, double timeout_seconds);
 
-/* ---- bits.c: then: do repeated calls on the first inputs give the same bits? One that gives others is compared with the reference. */
+/* ---- bits.c: then: do repeated calls on the first inputs give the same bits? One that gives others is compared with the
+ * reference. */
 Status bits_try(Session *s, double timeout_seconds);
+
+/* ---- energy.c: the energy of calls, if it is asked for; or into the row why there is none. */
+Status energy_try(Session *s, double timeout_seconds);
 
 /* ---- finish.c: what a row gets once its worker has ended well: its limit, the verdict, and its counts. Both are taken in workers
  * of their own. */

@@ -24,6 +24,7 @@ typedef struct RunOptions {
     bool no_ceilings;          /* the limits of the machine are not measured: for runs that are only compared with one another */
     bool shared_workers;       /* a worker serves all cases of a variant in a scenario; false: one worker per row */
     int bit_calls;             /* whose bits are compared after timing: BITS_AS_FIT; 0: none */
+    bool energy;               /* of calls is measured after timing */
     bool no_counts;            /* nothing is counted after timing; no_ceilings says so too */
     EmulatorKind emulator;     /* EMULATOR_IF_NO_GPU, or force one of the emulator's programs for CUDA variants */
     bool resume;               /* leave out what the results file already holds */

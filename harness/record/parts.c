@@ -70,6 +70,11 @@ static const Field BITS[] = {FIELD(COUNT, Bits, calls),
                              FIELD(REAL, Bits, apart),
                              FIELD(REAL, Bits, seconds),
                              {0}};
+static const Field ENERGY[] = {FIELD(REAL, Energy, joules),  FIELD(REAL, Energy, low),
+                               FIELD(REAL, Energy, high),    FIELD(REAL, Energy, joules_per_element),
+                               FIELD(REAL, Energy, watts),   FIELD(REAL, Energy, idle_watts),
+                               FIELD(REAL, Energy, sm_mhz),  FIELD(COUNT, Energy, calls),
+                               FIELD(REAL, Energy, seconds), {0}};
 static const Field LIMIT[] = {FIELD(REAL, Limit, seconds), FIELD(TEXT, Limit, kernel), {0}};
 
 json_t *json_number_or_null(double value) {
@@ -278,18 +283,14 @@ void counts_read(const json_t *json, Counts *counts) {
 static json_t *conditions_json(const Conditions *c) {
     json_t *reasons = json_array();
     for (int i = 0; i < c->reason_count; i++) json_array_append_new(reasons, json_string(c->reasons[i]));
-    return json_pack("{s:[o, o], s:[o, o], s:o, s:b}", "watts", json_number_or_null(c->watts[0]), json_number_or_null(c->watts[1]),
-                     "celsius", json_number_or_null(c->celsius[0]), json_number_or_null(c->celsius[1]), "reasons", reasons,
-                     "throttled", c->throttled);
+    return json_pack("{s:[o, o], s:o, s:b}", "celsius", json_number_or_null(c->celsius[0]), json_number_or_null(c->celsius[1]),
+                     "reasons", reasons, "throttled", c->throttled);
 }
 
 static void conditions_read(const json_t *json, Conditions *c) {
     const json_t *reasons = json_object_get(json, "reasons");
     c->known = true;
-    for (size_t i = 0; i < 2; i++) {
-        c->watts[i] = real_of(json_array_get(json_object_get(json, "watts"), i));
-        c->celsius[i] = real_of(json_array_get(json_object_get(json, "celsius"), i));
-    }
+    for (size_t i = 0; i < 2; i++) c->celsius[i] = real_of(json_array_get(json_object_get(json, "celsius"), i));
     for (; c->reason_count < CONDITIONS_MAX && (size_t)c->reason_count < json_array_size(reasons); c->reason_count++)
         text_of_json(json_array_get(reasons, (size_t)c->reason_count), c->reasons[c->reason_count], sizeof *c->reasons);
     c->throttled = json_is_true(json_object_get(json, "throttled"));
@@ -396,6 +397,17 @@ json_t *bits_row_json(const Bits *bits, const char *reason) {
                                                KEY_APART, json_number_or_null(bits->apart)));
     if (!tried) json_object_set_new(json, "reason", json_string(reason ? reason : "too few calls fit into a second"));
     return json;
+}
+
+json_t *energy_json(const Energy *energy) {
+    json_t *json = json_object();
+    fields_write(ENERGY, energy, json);
+    return json;
+}
+
+void energy_read(const json_t *json, Energy *energy) {
+    *energy = (Energy){.joules = NAN, .low = NAN, .high = NAN, .watts = NAN, .idle_watts = NAN, .sm_mhz = NAN};
+    fields_read(ENERGY, json, energy);
 }
 
 void limits_read(const json_t *json, Limit out[MEASURE_MODE_COUNT]) {

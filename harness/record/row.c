@@ -26,6 +26,7 @@ void row_free(Row *row) {
     memory_free(row->reason);
     memory_free(row->counts_reason);
     memory_free(row->limit_reason);
+    memory_free(row->no_energy_reason);
     timing_free(row->timing);
     counts_free(&row->counts);
     *row = (Row){0};
@@ -103,18 +104,23 @@ static json_t *definitions_json(const Row *row, unsigned which) {
     return json;
 }
 
+static json_t *measured_energy(const Row *row) {
+    if (row->verdict != VERDICT_PASS || !row->energy_wanted) return json_null();
+    return row->no_energy_reason ? json_pack("{s:s}", "reason", row->no_energy_reason) : energy_json(&row->energy);
+}
+
 json_t *row_json(const Row *row) {
     static const char *const WORKERS[] = {NULL, "shared", "fresh"};
     json_t *json = head(row);
     if (!json) return NULL;
     json_t *tail = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?, s:o, s:o, s:o, s:{s:s?, s:s?, s:s?}, "
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?, s:o, s:o, s:o, s:{s:s?, s:s?, s:s?}, "
         "s:s, s:s?, s:s?, s:f}",
         "errors", all_errors(row), "tells", definitions_json(row, row->rejects), "does_not_tell",
         definitions_json(row, row->admits), "reverified", row->reverified ? json_true() : json_null(), "timing", all_timing(row),
         "timed_on_one_input", row->timed ? json_boolean(row_on_one_input(row)) : json_null(), "why_not_timed", row->why_not_timed,
-        "prepare_seconds", json_number_or_null(row->prepare_seconds), "bound", bound_json(row), "bits",
-        row->verdict == VERDICT_PASS ? bits_row_json(&row->bits, row->no_bits_reason) : json_null(), "counts",
+        "prepare_seconds", json_number_or_null(row->prepare_seconds), "bound", bound_json(row), "energy", measured_energy(row),
+        "bits", row->verdict == VERDICT_PASS ? bits_row_json(&row->bits, row->no_bits_reason) : json_null(), "counts",
         row->counts.any ? counts_json(&row->counts, NULL) : json_null(), "launch", launch_json(&row->launch), "limit_reason",
         row->limit_reason, "worker", WORKERS[row->worker], "confined",
         row->worker == WORKER_NONE ? json_null() : json_boolean(row->confined), "sandboxed",

@@ -60,7 +60,7 @@ typedef struct CheckedSample {
 /* What NVML says of a GPU before and after the samples of a mode. */
 typedef struct Conditions {
     bool known;
-    double watts[2], celsius[2];
+    double celsius[2];
     int reason_count;
     char reasons[CONDITIONS_MAX][32]; /* why clocks were held down */
     bool throttled;                   /* heat, a power brake or the hardware was among them */
@@ -99,6 +99,15 @@ typedef struct Bits {
     double apart; /* relative distance of the two numbers there; NaN: they are none, or not finite */
     double seconds;
 } Bits;
+
+/* Of calls back to back. NaN: unknown. */
+typedef struct Energy {
+    double joules, low, high,
+        joules_per_element;           /* of a call, without what the idle device uses: median and range of the windows */
+    double watts, idle_watts, sm_mhz; /* means; watts: with what the idle device uses */
+    size_t calls;
+    double seconds;
+} Energy;
 
 enum { BITS_FEWEST = 3 }; /* calls that say something */
 
@@ -147,6 +156,9 @@ void bits_read(const json_t *json, Bits *bits);
 /* As in a row; reason: why nothing was tried. */
 json_t *bits_row_json(const Bits *bits, const char *reason);
 
+json_t *energy_json(const Energy *energy);
+void energy_read(const json_t *json, Energy *energy);
+
 /* The reply to `limit`: NaN where it has no such mode. */
 void limits_read(const json_t *json, Limit out[MEASURE_MODE_COUNT]);
 json_t *limits_json(const Limit limits[MEASURE_MODE_COUNT], unsigned modes);
@@ -192,6 +204,9 @@ typedef struct Row {
     Launch launch;
     Counts counts;
     char *counts_reason, *limit_reason;
+    bool energy_wanted;
+    Energy energy;
+    char *no_energy_reason; /* NULL: it was measured, if it was wanted */
     Bits bits;
     const char *no_bits_reason; /* NULL: they were tried */
     RowWorker worker;

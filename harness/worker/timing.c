@@ -21,9 +21,10 @@ typedef struct nvmlDevice_st *NvmlDevice;
 typedef struct Nvml {
     int (*init)(void);
     int (*handle)(const char *, NvmlDevice *);
-    int (*power)(NvmlDevice, unsigned *milliwatts);
     int (*temperature)(NvmlDevice, int sensor, unsigned *celsius);
     int (*reasons)(NvmlDevice, unsigned long long *);
+    int (*energy)(NvmlDevice, unsigned long long *millijoules); /* NULL: as the next */
+    int (*clock)(NvmlDevice, int type, unsigned *mhz);
     bool there;
 } Nvml;
 
@@ -53,33 +54,71 @@ static const Nvml *nvml(void) {
     if (!library) return NULL;
     find(library, "nvmlInit_v2", &nvml.init);
     find(library, "nvmlDeviceGetHandleByUUID", &nvml.handle);
-    find(library, "nvmlDeviceGetPowerUsage", &nvml.power);
     find(library, "nvmlDeviceGetTemperature", &nvml.temperature);
     find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", &nvml.reasons);
-    nvml.there = nvml.init && nvml.handle && nvml.power && nvml.temperature && nvml.reasons && nvml.init() == 0;
+    find(library, "nvmlDeviceGetTotalEnergyConsumption", &nvml.energy);
+    find(library, "nvmlDeviceGetClockInfo", &nvml.clock);
+    nvml.there = nvml.init && nvml.handle && nvml.temperature && nvml.reasons && nvml.init() == 0;
     return nvml.there ? &nvml : NULL;
 }
 
 bool conditions_now(const char *uuid, DeviceState *out) {
     const Nvml *library = uuid ? nvml() : NULL;
     NvmlDevice device = NULL;
-    unsigned milliwatts = 0, celsius = 0;
-    *out = (DeviceState){.watts = NAN, .celsius = NAN};
+    unsigned celsius = 0;
+    *out = (DeviceState){.celsius = NAN};
     if (!library || library->handle(uuid, &device) != 0) return false;
-    if (library->power(device, &milliwatts) == 0) out->watts = milliwatts / 1000.0;
     if (library->temperature(device, 0, &celsius) == 0) out->celsius = celsius;
     return library->reasons(device, &out->reasons) == 0;
 }
 
 Conditions conditions_between(const DeviceState *before, const DeviceState *after) {
     const unsigned long long seen = before->reasons | after->reasons;
-    Conditions out = {.known = true, .watts = {before->watts, after->watts}, .celsius = {before->celsius, after->celsius}};
+    Conditions out = {.known = true, .celsius = {before->celsius, after->celsius}};
     for (size_t i = 0; i < sizeof REASONS / sizeof *REASONS; i++) {
         if (!(seen & REASONS[i].bit)) continue;
         snprintf(out.reasons[out.reason_count++], sizeof *out.reasons, "%s", REASONS[i].name);
         out.throttled = out.throttled || REASONS[i].throttles;
     }
     return out;
+}
+
+/* ---- Energy. */
+
+static Status energy_gpu(double *joules, double *sm_mhz) {
+    enum { SM = 1 };
+    char uuid[48] = "";
+    const Nvml *library = nvml();
+    NvmlDevice device = NULL;
+    unsigned long long millijoules = 0;
+    unsigned mhz = 0;
+    device_cuda_uuid(uuid);
+    if (!library || !library->energy || !*uuid || library->handle(uuid, &device) != 0 || library->energy(device, &millijoules) != 0)
+        return status_fail(STATUS_UNSUPPORTED, "not measurable: NVML has no energy counter of this device");
+    *joules = 1e-3 * (double)millijoules;
+    if (library->clock && library->clock(device, SM, &mhz) == 0) *sm_mhz = mhz;
+    return STATUS_OK;
+}
+
+/* Of all packages, by RAPL. */
+static Status energy_cpu(double *joules) {
+    const char *wanted = getenv("RUNGS_RAPL"), *folder = wanted ? wanted : "/sys/class/powercap";
+    bool any = false, more = true;
+    *joules = 0;
+    for (int i = 0; more; i++) {
+        char path[512];
+        unsigned long long microjoules;
+        snprintf(path, sizeof path, "%s/intel-rapl:%d/energy_uj", folder, i);
+        FILE *file = fopen(path, "re");
+        more = file && fscanf(file, "%llu", &microjoules) == 1;
+        if (more) *joules += 1e-6 * (double)microjoules, any = true;
+        if (file) (void)fclose(file);
+    }
+    return any ? STATUS_OK : status_fail(STATUS_UNSUPPORTED, "not measurable: RAPL (%s/intel-rapl:*) cannot be read here", folder);
+}
+
+static Status energy(const Device *device, double *joules, double *sm_mhz) {
+    return strcmp(device->kind, "cuda") == 0 ? energy_gpu(joules, sm_mhz) : energy_cpu(joules);
 }
 
 /* ---- Samples. */
@@ -290,6 +329,7 @@ const WorkerMeasure TIMING = {.time = time_modes,
                               .limit = limit,
                               .facts = device_cuda_facts,
                               .wrong_stream = wrong_stream,
+                              .energy = energy,
                               .disturb = disturb,
                               .disturb_end = disturb_gpu_end,
                               .count = count,

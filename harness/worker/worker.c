@@ -113,6 +113,29 @@ static Status do_bits(Worker *worker, const json_t *command, json_t *reply) {
     return status;
 }
 
+static Status take_energy(Worker *worker, const MeasuredWork *work, const json_t *command, json_t *reply) {
+    Energy energy;
+    TRY(rotation_use(worker, (uint64_t)json_integer_value(json_object_get(command, KEY_KEY))));
+    TRY(energy_take(worker, work, measure, &energy));
+    TRY(outputs_take(worker, worker->call_seconds));
+    TRY(outputs_check(worker));
+    json_object_set_new(reply, KEY_ENERGY, energy_json(&energy));
+    return STATUS_OK;
+}
+
+static Status do_energy(Worker *worker, const json_t *command, json_t *reply) {
+    const bool allocates = worker->op->sized_by_data || worker->taken.allocations > 0;
+    if (!measure || !worker->device->timed || allocates)
+        return status_fail(STATUS_UNSUPPORTED, "not measurable: its calls allocate, and are not made back to back");
+    const MeasuredWork work = {.run = worker_call, .context = worker, .between = between_of(worker), .between_context = worker};
+    TRY(outputs_begin(worker, false));
+    Status status = rotation_begin(worker, json_object_get(command, KEY_VARY));
+    if (status == STATUS_OK) status = take_energy(worker, &work, command, reply);
+    rotation_end(worker);
+    measure->between_end();
+    return status;
+}
+
 /* ---- The command `count`: what one call does, counted after all times are taken, in a worker that takes none. */
 
 static Status after_call(void *context) {
@@ -254,6 +277,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, DO_TIME) == 0) return do_time(worker, command, reply);
     if (strcmp(what, DO_CALLS) == 0) return do_calls(worker, command, reply);
     if (strcmp(what, DO_BITS) == 0) return do_bits(worker, command, reply);
+    if (strcmp(what, DO_ENERGY) == 0) return do_energy(worker, command, reply);
     if (strcmp(what, DO_COUNT) == 0) return do_count(worker, command, reply);
     if (strcmp(what, DO_END) == 0) return case_end(worker, reply);
     if (strcmp(what, DO_SUPPORTS) == 0) return question_supports(command);

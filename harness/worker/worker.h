@@ -96,6 +96,9 @@ typedef struct WorkerMeasure {
     /* The reply's "counts" object for what a `count` asks (docs/PROTOCOL.md). */
     Status (*count)(const char *what, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
                     json_t **counts);
+    /* What the device has used since some moment, by a counter of its own, and its SM clock now (NaN: unknown). STATUS_UNSUPPORTED:
+     * it has no such counter. */
+    Status (*energy)(const Device *device, double *joules, double *sm_mhz);
     /* Before a call that took about so long: has other blocks, as `random` says, take processors of a GPU while it runs. */
     Status (*disturb)(const Device *device, uint64_t random, double call_seconds);
     void (*disturb_end)(void);
@@ -109,9 +112,9 @@ int worker_main(int argc, char **argv, const WorkerMeasure *measure);
 /* ---- timing.c: the measure module. */
 extern const WorkerMeasure TIMING;
 
-/* What NVML says of a GPU at a moment: power, temperature, and why its clocks are held down. NaN: not known. */
+/* What NVML says of a GPU at a moment: temperature, and why its clocks are held down. NaN: not known. */
 typedef struct DeviceState {
-    double watts, celsius;
+    double celsius;
     unsigned long long reasons; /* NVML's nvmlClocksThrottleReason* bits */
 } DeviceState;
 
@@ -185,9 +188,13 @@ json_t *outputs_counts(const Worker *worker);
  * data, `counts`. The inputs are on the device. */
 Status outputs_run(Worker *worker, json_t *reply);
 
-/* ---- bits.c: the command `bits`: are the outputs of repeated calls on the first inputs equal bit for bit? Ends with the first call
- * whose outputs differ, which the parent can read then. measure: NULL: nothing disturbs the calls. */
+/* ---- bits.c: the command `bits`: are the outputs of repeated calls on the first inputs equal bit for bit? Ends with the first
+ * call whose outputs differ, which the parent can read then. measure: NULL: nothing disturbs the calls. */
 Status bits_take(Worker *worker, const json_t *command, const WorkerMeasure *measure, json_t *reply);
+
+/* ---- energy.c: of calls back to back on rewritten inputs, in windows from one tick of the device's counter to another; what it
+ * uses without calls is taken off. The inputs of a key are in use, and their outputs are there afterwards. */
+Status energy_take(Worker *worker, const MeasuredWork *work, const WorkerMeasure *measure, Energy *out);
 
 /* ---- rotation.c: what a timed call works on: inputs of its own for each sample, poisoned outputs, and samples whose outputs the
  * parent compares. Nothing of this is inside a sample's time. */

@@ -269,6 +269,49 @@ def test_a_commit_that_does_not_compile(project):
     project.refused(("--base", "HEAD~1"), 1, "NEW", r"CMake Error at CMakeLists\.txt:1 \(message\): no such luck")
 
 
+SLOW, NO_ROW, NO_BUILD = 11, 8, 12  # of 16 commits
+
+
+def test_bisect(project):
+    """A real history: the commit that is 1.3 times slower is named, past one that does not build and one without the row."""
+    loop, lists = project.root / "impls/axpy/cpu_loop.c", project.root / "CMakeLists.txt"
+    whole = lists.read_text()
+    good = project.git("rev-parse", "HEAD")
+    for k in range(17):
+        factor = 1.3 if k >= SLOW else 1.0
+        places = {"counter": f"/dev/shm/{project.folder.name}-bisect", "common": "1, 1", "wobble": "1, 1, 1, 1"}
+        text = VARIANT.format(**places, planted=PLANTED, factor=factor, name="cpu_loop") + f"/* {k} */\n"
+        loop.write_text(text + "int x = ;\n" * (k == NO_ROW))
+        lists.write_text('message(FATAL_ERROR "no such luck")\n' * (k == NO_BUILD) + whole)
+        (project.root / "scenarios/waits.yaml").write_text(SCENARIO.format(sizes=f"1000, {PLANTED}"))
+        project.git("commit", "-qam", f"change {k}")
+        good = project.git("rev-parse", "HEAD") if k == 0 else good
+
+    def bisect(*words):
+        options = ("waits", "--quick", "--variants", "cpu_loop", "--out", project.folder / "bisect")
+        where = {"program": project.root / "build/release/bin/waits", "env": project.environment, "timeout": 580}
+        return call("bisect", *words, *options, **where)
+
+    done = bisect(good, "HEAD")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(
+        rf"made slower by this commit \((9[5-9]|100)[.\d]*%\):\n +[\d.]+%  [0-9a-f]{{12}}  change {SLOW}\n", done.stdout
+    ), done.stdout + done.stderr
+    assert f"n={PLANTED} " in done.stdout and re.search(r"hot .*: [+x]?(1\.[23]|[23]\d)", done.stdout), done.stdout
+    assert "is left out: it has no times of the row" in done.stderr, done.stderr
+    done = bisect(good, "HEAD", "--budget", "1s")
+    assert done.returncode == 3 and "not sure (the budget is spent)" in done.stdout, done.stdout + done.stderr
+    for words, code, error in (
+        (("HEAD", good), 2, "is no earlier commit on the line of"),
+        ((good, good), 2, "is no earlier commit on the line of"),
+        ((good, "nothing"), 2, "'nothing' is not a commit of this repository"),
+        ((good, f"HEAD~{16 - NO_BUILD}"), 4, "does not compile"),
+        ((f"HEAD~{16 - SLOW - 2}", "HEAD"), 3, "there is nothing to find"),
+    ):
+        done = bisect(*words)
+        assert done.returncode == code and error in done.stdout + done.stderr, done.stdout + done.stderr
+
+
 def test_a_commit_that_does_not_start(project):
     reference = project.root / "reference/axpy.c"
     reference.write_text(

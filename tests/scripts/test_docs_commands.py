@@ -21,7 +21,7 @@ PAGES = {
 }
 COMMAND = re.compile(r"(\./)?rungs ")
 VERBS = set(
-    "reproduce run score benchmark exec list sharpness judge merge report plot export compare ab calibrate doctor new build".split()
+    "reproduce run score benchmark exec list sharpness judge merge report plot export compare ab bisect calibrate doctor new build".split()
 )
 
 # Not run here, and why; verb and options of each are parsed. The one that a page no longer has must leave this table too.
@@ -36,6 +36,7 @@ NOT_RUN = {
     "./rungs test -R format": BUILDS,
     "./rungs ab --base origin/main gate/kernels": ELSEWHERE,
     "./rungs ab --base origin/main published/rolling": ELSEWHERE,
+    "./rungs bisect v1 HEAD 'rolling n=1e8 window=3000' --variants cuda_shared": ELSEWHERE,
     "./rungs ab OLD_PROGRAM NEW_PROGRAM published/rolling": "needs a second program, and minutes: test_ab.py",
     "./rungs calibrate published/rolling": "minutes: test_ab.py calibrates a smaller scenario",
     "./rungs run 'axpy n=1e5'": AXPY,

@@ -94,6 +94,8 @@ def mutants(golden):
         {"element": 1},
     ):
         yield f"bits with {wrong}", changed(timed(), bits={**same, **wrong})
+    yield "energy without a unit", changed(timed(), energy={"joules": 1.0})
+    yield "energy and why there is none", changed(timed(), energy={"joules": 1.0, "reason": "none"})
     yield "timed, never verified again", changed(timed(), reverified=None)
     yield "a time of zero", changed(timed(), timing__cold__median=0)
     yield "a median from no samples", changed(timed(), timing__cold__count=0)

@@ -1,9 +1,8 @@
-/* Stands in for libnvidia-ml: one device that is cool, one that is hot and does not tell its power. */
+/* Stands in for libnvidia-ml: one device that is cool, one that is hot. */
 #include <string.h>
 
 int nvmlInit_v2(void);
 int nvmlDeviceGetHandleByUUID(const char *uuid, const char **device);
-int nvmlDeviceGetPowerUsage(const char *device, unsigned *milliwatts);
 int nvmlDeviceGetTemperature(const char *device, int sensor, unsigned *celsius);
 int nvmlDeviceGetCurrentClocksThrottleReasons(const char *device, unsigned long long *reasons);
 
@@ -14,11 +13,6 @@ int nvmlInit_v2(void) {
 int nvmlDeviceGetHandleByUUID(const char *uuid, const char **device) {
     *device = strcmp(uuid, "GPU-cool") == 0 ? "cool" : "hot";
     return strncmp(uuid, "GPU-", 4) == 0 ? 0 : 6;
-}
-
-int nvmlDeviceGetPowerUsage(const char *device, unsigned *milliwatts) {
-    *milliwatts = 120500;
-    return strcmp(device, "hot") == 0 ? 3 : 0;
 }
 
 int nvmlDeviceGetTemperature(const char *device, int sensor, unsigned *celsius) {
