@@ -58,7 +58,7 @@ typedef struct Op {
      * and that adopt() allowed to be missing, is made by this too, from zeros. NULL: the arrays stay as they arrive. */
     Status (*generate)(const Case *problem, int index, Array *in);
     /* Values and tolerances for every output, parameters taken as the variants receive them. bound: index into bounds. Of a case of
-     * f16 or bf16 it sees the case and the inputs in f32, in which variants add up; verify/accumulate.h rounds to the outputs'
+     * a narrow type it sees the case and the inputs in f32, in which variants add up; verify/accumulate.h rounds to the outputs'
      * type. */
     Status (*reference)(const Case *problem, const Array *in, int bound, Reference *out);
     /* Instead of reference(), for outputs that must be right to the byte: writes them into `out`, which has the room that shapes()

@@ -90,7 +90,7 @@ typedef struct Variant {
     const char *origin;        /* where the algorithm comes from */
     const char *library;       /* whose kernel run() launches, with its version ("CUB 3.0.1"); NULL: this project's */
     const ParamSpec *tunables; /* NULL: none */
-    const DType *dtypes;       /* of the case, that it takes, DTYPE_COUNT last; NULL: all of the op's but f16 and bf16 */
+    const DType *dtypes;       /* of the case, that it takes, DTYPE_COUNT last; NULL: all of the op's but narrow ones */
     const char *bound;         /* a looser bound of the op that this variant declares ("textbook"); NULL: none */
     const char *not_emulated;  /* why the emulator cannot run it (inline PTX, clusters); NULL: it can */
 

@@ -6,7 +6,8 @@ static const ParamSpec PARAMS[] = {
     {0},
 };
 
-static const char *const FAMILIES[] = {"uniform", "normal", "ones", "ramp", "mixed", "denormal", "naninf", "real:NAME", NULL};
+static const char *const FAMILIES[] = {"uniform",  "normal", "ones",     "ramp",      "mixed",
+                                       "denormal", "naninf", "overflow", "real:NAME", NULL};
 
 static const Bound BOUNDS[] = {{"exact", "0: doubling is exact in binary floating point"}, {NULL, NULL}};
 

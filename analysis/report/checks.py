@@ -55,7 +55,7 @@ def accuracy(results):
     parts = []
     for op in sorted({row["op"] for row in results.rows}):
         for emulated in (False, True):
-            for dtype in ("f64", "f32", "f16", "bf16", "i32", "i64"):
+            for dtype in ("f64", "f32", "f16", "bf16", "e4m3", "e5m2", "i32", "i64"):
                 mine = (row for row in results.rows if row["op"] == op and row.get("dtype") == dtype)
                 rows = [row for row in mine if r.is_emulated(row) == emulated and row.get("errors")]
                 for words, some in by_words(rows):

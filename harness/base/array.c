@@ -4,17 +4,24 @@
 #include <string.h>
 
 static const struct {
-    const char *name, *numpy_name;
+    const char *name, *numpy_name, *npy;
     size_t size;
     double unit_roundoff;
 } DTYPES[DTYPE_COUNT] = {
-    [DTYPE_F32] = {"f32", "float32", 4, 0x1p-24},
-    [DTYPE_F64] = {"f64", "float64", 8, 0x1p-53},
-    [DTYPE_I32] = {"i32", "int32", 4, 0},
-    [DTYPE_I64] = {"i64", "int64", 8, 0},
-    [DTYPE_U8] = {"u8", "uint8", 1, 0},
-    [DTYPE_F16] = {"f16", "float16", 2, 0x1p-11},
-    [DTYPE_BF16] = {"bf16", "bfloat16", 2, 0x1p-8},
+    [DTYPE_F32] = {"f32", "float32", "<f4", 4, 0x1p-24},
+    [DTYPE_F64] = {"f64", "float64", "<f8", 8, 0x1p-53},
+    [DTYPE_I32] = {"i32", "int32", "<i4", 4, 0},
+    [DTYPE_I64] = {"i64", "int64", "<i8", 8, 0},
+    [DTYPE_U8] = {"u8", "uint8", "|u1", 1, 0},
+    [DTYPE_F16] = {"f16", "float16", "<f2", 2, 0x1p-11},
+    [DTYPE_BF16] = {"bf16", "bfloat16", "<V2", 2, 0x1p-8},
+    [DTYPE_E4M3] = {"e4m3", "float8_e4m3fn", "<V1", 1, 0x1p-4},
+    [DTYPE_E5M2] = {"e5m2", "float8_e5m2", "<f1", 1, 0x1p-3},
+    [DTYPE_I8] = {"i8", "int8", "|i1", 1, 0},
+    [DTYPE_U16] = {"u16", "uint16", "<u2", 2, 0},
+    [DTYPE_U32] = {"u32", "uint32", "<u4", 4, 0},
+    [DTYPE_U64] = {"u64", "uint64", "<u8", 8, 0},
+    [DTYPE_BOOL] = {"bool", "bool", "|b1", 1, 0},
 };
 
 size_t dtype_size(DType dtype) {
@@ -33,8 +40,16 @@ const char *dtype_numpy(DType dtype) {
     return DTYPES[dtype].numpy_name;
 }
 
+const char *dtype_npy(DType dtype) {
+    return DTYPES[dtype].npy;
+}
+
 bool dtype_is_real(DType dtype) {
     return DTYPES[dtype].unit_roundoff > 0;
+}
+
+bool dtype_is_narrow(DType dtype) {
+    return DTYPES[dtype].unit_roundoff > DTYPES[DTYPE_F32].unit_roundoff;
 }
 
 bool dtype_parse(const char *word, DType *out) {

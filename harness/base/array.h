@@ -9,9 +9,25 @@
 extern "C" {
 #endif
 
-typedef enum DType { DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64, DTYPE_U8, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT } DType;
+typedef enum DType {
+    DTYPE_F32,
+    DTYPE_F64,
+    DTYPE_I32,
+    DTYPE_I64,
+    DTYPE_U8,
+    DTYPE_F16,
+    DTYPE_BF16,
+    DTYPE_E4M3,
+    DTYPE_E5M2,
+    DTYPE_I8,
+    DTYPE_U16,
+    DTYPE_U32,
+    DTYPE_U64,
+    DTYPE_BOOL,
+    DTYPE_COUNT
+} DType;
 
-enum { ARRAY_MAX_RANK = 4, ARRAY_NAME_MAX = 32, OP_MAX_ARRAYS = 8 };
+enum { ARRAY_MAX_RANK = 6, ARRAY_NAME_MAX = 32, OP_MAX_ARRAYS = 16 };
 
 typedef struct Array {
     char name[ARRAY_NAME_MAX]; /* as the op declares it: "x", "y", "names.offsets" */
@@ -22,11 +38,13 @@ typedef struct Array {
 } Array;
 
 size_t dtype_size(DType dtype); /* bytes of one element */
-/* Unit round-off u (half the machine epsilon): 2^-24, 2^-53, 2^-11, 2^-8; 0 for integers. */
+/* Unit round-off u (half the machine epsilon): 2^-24, 2^-53, ...; 0 for integers. */
 double dtype_unit_roundoff(DType dtype);
-const char *dtype_name(DType dtype);  /* "f32", "f64", "i32", "i64", "u8", "f16", "bf16" */
-const char *dtype_numpy(DType dtype); /* "float32"; "bfloat16" is that of ml_dtypes */
+const char *dtype_name(DType dtype);  /* "f32", "bf16", "e4m3", "i64", ... */
+const char *dtype_numpy(DType dtype); /* "float32"; "bfloat16" and "float8_e4m3fn" are those of ml_dtypes */
+const char *dtype_npy(DType dtype);   /* in the header of a .npy file: "<f4", "|u1"; as ml_dtypes has them "<V2", "<V1", "<f1" */
 bool dtype_is_real(DType dtype);      /* of floating-point numbers: base/numbers.h reads them */
+bool dtype_is_narrow(DType dtype);    /* of these f16, bf16, e4m3, e5m2: base/narrow.h */
 /* Reads "f32", "float32", "f64", ...; false if the word names no dtype. */
 bool dtype_parse(const char *word, DType *out);
 

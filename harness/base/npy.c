@@ -28,22 +28,21 @@ static void make_json(char *text) {
 }
 
 static Status find_dtype(const char *path, const char *descr, DType *out) {
-    static const struct {
-        const char *descr;
-        DType dtype;
-    } known[] = {{"f4", DTYPE_F32}, {"f8", DTYPE_F64}, {"i4", DTYPE_I32}, {"i8", DTYPE_I64},
-                 {"u1", DTYPE_U8},  {"b1", DTYPE_U8},  {"f2", DTYPE_F16}, {"V2", DTYPE_BF16}};
-    for (size_t i = 0; descr[0] && i < sizeof known / sizeof *known; i++) {
-        if (strcmp(descr + 1, known[i].descr) != 0) continue;
-        *out = known[i].dtype;
-        if (descr[0] == '<' || (descr[0] == '|' && (known[i].dtype == DTYPE_U8 || known[i].dtype == DTYPE_BF16))) return STATUS_OK;
+    for (int dtype = 0; descr[0] && dtype < DTYPE_COUNT; dtype++) {
+        const char *known = dtype_npy((DType)dtype) + 1;
+        if (strcmp(descr + 1, known) != 0) continue;
+        *out = (DType)dtype;
+        const bool ordered = dtype_size(*out) > 1 && known[0] != 'V'; /* '|': bytes have no order */
+        if (descr[0] == '<' || (descr[0] == '|' && !ordered)) return STATUS_OK;
         if (descr[0] == '>')
             return status_fail(STATUS_INVALID, "%s: dtype '%s' is big endian; little endian ('<%s') is expected", path, descr,
-                               known[i].descr);
+                               known);
     }
-    return status_fail(STATUS_INVALID,
-                       "%s: dtype '%s' is not supported; '<f2', '<f4', '<f8', '<i4', '<i8', '|u1' or '|b1' is expected", path,
-                       descr);
+    return status_fail(
+        STATUS_INVALID,
+        "%s: dtype '%s' is not supported; '<f2', '<f4', '<f8', an integer ('<i4', '|u1', ...), '|b1' or ml_dtypes' '<V2', '<V1', "
+        "'<f1' is expected",
+        path, descr);
 }
 
 /* The preamble and the header's text (malloc'd), leaving the file at the data. */
@@ -165,7 +164,6 @@ Status npy_read(const char *path, Array *out) {
 
 /* Version 1.0: the data begin at a multiple of 64 bytes. Returns the length. */
 static size_t format_header(const Array *array, char text[WRITTEN_HEADER_MAX]) {
-    static const char *const descr[DTYPE_COUNT] = {"<f4", "<f8", "<i4", "<i8", "|u1", "<f2", "<V2"};
     char shape[ARRAY_MAX_RANK * 24] = "";
     size_t used = 0;
     for (int d = 0; d < array->rank; d++)
@@ -177,7 +175,7 @@ static size_t format_header(const Array *array, char text[WRITTEN_HEADER_MAX]) {
     const size_t preamble = MAGIC_BYTES + 4;
     size_t length =
         preamble + (size_t)snprintf(text + preamble, WRITTEN_HEADER_MAX - preamble,
-                                    "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr[array->dtype], shape);
+                                    "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", dtype_npy(array->dtype), shape);
     while ((length + 1) % 64) text[length++] = ' ';
     text[length++] = '\n';
     memcpy(text, MAGIC, MAGIC_BYTES);

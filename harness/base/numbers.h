@@ -5,16 +5,21 @@
 #include "base/array.h"
 #include "base/narrow.h"
 
-static inline bool dtype_is_narrow(DType dtype) {
-    return dtype == DTYPE_F16 || dtype == DTYPE_BF16;
-}
-
-/* Of f16 or bf16. */
+/* Of a narrow type. */
 static inline NarrowForm narrow_form(DType dtype) {
-    return dtype == DTYPE_F16 ? NARROW_F16 : NARROW_BF16;
+    switch (dtype) {
+    case DTYPE_F16:
+        return NARROW_F16;
+    case DTYPE_E4M3:
+        return NARROW_E4M3;
+    case DTYPE_E5M2:
+        return NARROW_E5M2;
+    default:
+        return NARROW_BF16;
+    }
 }
 
-/* Element i of numbers of a type: f64, f32, f16 or bf16. */
+/* Element i of floating-point numbers. */
 static inline double number_in(DType dtype, const void *data, size_t i) {
     switch (dtype) {
     case DTYPE_F64:
@@ -23,6 +28,10 @@ static inline double number_in(DType dtype, const void *data, size_t i) {
         return narrow_value(NARROW_F16, ((const uint16_t *)data)[i]);
     case DTYPE_BF16:
         return narrow_value(NARROW_BF16, ((const uint16_t *)data)[i]);
+    case DTYPE_E4M3:
+        return narrow_value(NARROW_E4M3, ((const uint8_t *)data)[i]);
+    case DTYPE_E5M2:
+        return narrow_value(NARROW_E5M2, ((const uint8_t *)data)[i]);
     default:
         return (double)((const float *)data)[i];
     }
@@ -40,6 +49,12 @@ static inline void number_set(DType dtype, void *data, size_t i, double value) {
     case DTYPE_BF16:
         ((uint16_t *)data)[i] = narrow_bits(NARROW_BF16, value);
         break;
+    case DTYPE_E4M3:
+        ((uint8_t *)data)[i] = (uint8_t)narrow_bits(NARROW_E4M3, value);
+        break;
+    case DTYPE_E5M2:
+        ((uint8_t *)data)[i] = (uint8_t)narrow_bits(NARROW_E5M2, value);
+        break;
     default:
         ((float *)data)[i] = (float)value;
     }
@@ -55,16 +70,9 @@ static inline void number_put(Array *array, size_t i, double value) {
 
 /* The number of that type nearest to a double. */
 static inline double number_rounded(DType dtype, double value) {
-    switch (dtype) {
-    case DTYPE_F32:
-        return (double)(float)value;
-    case DTYPE_F16:
-        return narrow_value(NARROW_F16, narrow_bits(NARROW_F16, value));
-    case DTYPE_BF16:
-        return narrow_value(NARROW_BF16, narrow_bits(NARROW_BF16, value));
-    default:
-        return value;
-    }
+    double out[1]; /* room for one of any type */
+    number_set(dtype, out, 0, value);
+    return number_in(dtype, out, 0);
 }
 
 #endif

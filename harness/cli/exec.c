@@ -30,6 +30,7 @@ typedef struct Exec {
     bool check, emulate, sandbox;
     int declared_bounds; /* 0: strict */
     RunOptions options;
+    const char *in_dtype[PAIRS_MAX]; /* that --in NAME:DTYPE=FILE names; NULL: none */
     const Op *op;
     VariantChoice choice;
     Case problem;
@@ -54,12 +55,14 @@ static bool is_one_of(DType dtype, const DType *dtypes) {
     return *dtypes == dtype;
 }
 
+enum { DTYPES_MAX = 160 };
+
 /* The dtypes of an op, by NumPy's names: "float32 or float64". */
-static char *list_dtypes(const DType *dtypes, char text[64]) {
+static char *list_dtypes(const DType *dtypes, char text[DTYPES_MAX]) {
     text[0] = '\0';
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
         if (is_one_of((DType)dtype, dtypes))
-            snprintf(text + strlen(text), 64 - strlen(text), "%s%s", text[0] ? " or " : "", dtype_numpy((DType)dtype));
+            snprintf(text + strlen(text), DTYPES_MAX - strlen(text), "%s%s", text[0] ? " or " : "", dtype_numpy((DType)dtype));
     return text;
 }
 
@@ -68,11 +71,38 @@ static const char *name_as_given(const Exec *e, const Pairs *pairs, int k) {
     return columns_own(&e->columns, pairs->values[k]) ? pairs->names[k] : pairs->values[k];
 }
 
+/* --in x:bf16=FILE: what the file holds, where its header has no name for it. */
+static Status take_dtypes(Exec *e) {
+    for (int k = 0; k < e->in.count; k++) {
+        char *colon = strchr(e->in.names[k], ':');
+        DType dtype;
+        if (!colon) continue;
+        *colon = '\0';
+        if (!dtype_parse(colon + 1, &dtype))
+            return status_fail(STATUS_INVALID, "--in %s:%s=...: a dtype is expected behind the colon, such as bf16 or e4m3",
+                               e->in.names[k], colon + 1);
+        e->in_dtype[k] = dtype_name(dtype);
+    }
+    return STATUS_OK;
+}
+
+/* NumPy drops the names of ml_dtypes' types: the case or the option says them. */
+static Status check_name(const Exec *e, int k, const char *file, DType dtype) {
+    const char *name = dtype_name(dtype), *given = e->in_dtype[k] ? e->in_dtype[k] : e->dtype;
+    if (e->in_dtype[k] && strcmp(given, name) != 0)
+        return status_fail(STATUS_INVALID, "%s: dtype %s, but --in says %s", file, name, given);
+    if ((dtype == DTYPE_BF16 || dtype == DTYPE_E4M3 || dtype == DTYPE_E5M2) && !(given && strcmp(given, name) == 0))
+        return status_fail(STATUS_INVALID,
+                           "%s: dtype '%s' has no name; if it is ml_dtypes' %s, write --in %s:%s=... or add --set dtype=%s", file,
+                           dtype_npy(dtype), dtype_numpy(dtype), e->in.names[k], name, name);
+    return STATUS_OK;
+}
+
 static Status read_inputs(Exec *e) {
     for (int i = 0; i < OP_MAX_ARRAYS; i++) e->own[i].rank = -1;
     const char *decided_by = NULL;
     const DType *dtypes = case_dtypes(e->op);
-    char expected[64];
+    char expected[DTYPES_MAX];
     for (int k = 0; k < e->in.count; k++) {
         int i = 0;
         TRY(known_array("in", e->in.names[k], e->in_shapes, e->op->in_count, &i));
@@ -80,10 +110,9 @@ static Status read_inputs(Exec *e) {
         const char *file = name_as_given(e, &e->in, k);
         TRY(npy_read(e->in.values[k], &e->own[i]));
         memcpy(e->own[i].name, e->in_shapes[i].name, sizeof e->own[i].name);
+        if (e->own[i].dtype == DTYPE_BOOL && e->in_shapes[i].dtype == DTYPE_U8) e->own[i].dtype = DTYPE_U8; /* a mask */
         const DType dtype = e->own[i].dtype;
-        if (dtype == DTYPE_BF16 && !(e->dtype && strcmp(e->dtype, dtype_name(dtype)) == 0))
-            return status_fail(STATUS_INVALID, "%s: dtype '<V2' has no name; if it is ml_dtypes' bfloat16, add --set dtype=bf16",
-                               file);
+        TRY(check_name(e, k, file, dtype));
         if (e->in_shapes[i].dtype != dtypes[0]) { /* a mask or characters, say: of one dtype in every case */
             if (dtype == e->in_shapes[i].dtype) continue;
             return status_fail(STATUS_INVALID, "%s: dtype %s; %s is expected of '%s'", file, dtype_name(dtype),
@@ -92,7 +121,7 @@ static Status read_inputs(Exec *e) {
         if (!is_one_of(dtype, dtypes))
             return status_fail(STATUS_INVALID, "%s: dtype %s; %s is expected", file, dtype_name(dtype),
                                list_dtypes(dtypes, expected));
-        /* Of a case of f16 or bf16 some arrays are f32: the op says which. */
+        /* Of a case of f16, bf16 or fp8 some arrays are f32: the op says which. */
         const DType before = e->problem.dtype;
         if (decided_by && dtype_is_narrow(before) != dtype_is_narrow(dtype) && (before == DTYPE_F32 || dtype == DTYPE_F32)) {
             if (dtype_is_narrow(dtype)) e->problem.dtype = dtype;
@@ -134,7 +163,7 @@ static Status spare_inputs(const Exec *e) {
 
 static Status set_dtype(Exec *e, const char *word) {
     DType dtype;
-    char expected[64];
+    char expected[DTYPES_MAX];
     if (!dtype_parse(word, &dtype) || !is_one_of(dtype, case_dtypes(e->op)))
         return status_fail(STATUS_INVALID, "--set dtype=%s: %s is expected", word, list_dtypes(case_dtypes(e->op), expected));
     e->dtype = dtype_name(dtype);
@@ -188,6 +217,7 @@ static Status prepare(Exec *e, const char *id) {
     if (joined) TRY(params_set(&e->choice.tunables, joined->tunable, joined->value));
     TRY(case_init(e->op, &e->problem));
     snprintf(e->problem.input, sizeof e->problem.input, "own");
+    TRY(take_dtypes(e));
     TRY(spare_inputs(e));
     TRY(set_parameters(e));
     TRY(case_check_function(&e->problem));
@@ -397,8 +427,8 @@ int command_exec(int argc, char **argv) {
     e.options.timeout_seconds = 600;
     const CliOption OPTIONS[] = {
         {"in", "NAME=FILE.npy", CLI_PAIRS, &e.in,
-         "an input in C order, of a dtype that the op accepts; repeat per input. A string column: FILE.arrow or FILE.csv, and "
-         ":COLUMN"},
+         "an input in C order, of a dtype that the op accepts (NAME:bf16=FILE says that of ml_dtypes' files); repeat per input. A "
+         "string column: FILE.arrow or FILE.csv, and :COLUMN"},
         {"set", "NAME=VALUE", CLI_PAIRS, &e.set, "an op parameter, a tunable, or dtype; repeatable"},
         {"out", "NAME=FILE.npy", CLI_PAIRS, &e.out, "file for an output; a string column: FILE.arrow"},
         {"check", NULL, CLI_FLAG, &e.check,

@@ -20,13 +20,14 @@ typedef struct Cut {
 } Cut;
 
 static const Cut CUTS[] = {
-    {"f32", {8, 23}, false, false},     {"TF32", {8, 10}, false, false},    {"TF32 cut", {8, 10}, true, false},
-    {"f16", {5, 10}, false, false},     {"bf16", {8, 7}, false, false},     {"f32 sums", {8, 23}, false, true},
-    {"f16 sums", {5, 10}, false, true}, {"bf16 sums", {8, 7}, false, true}, {"truncated", {0, 0}, true, true},
+    {"f32", {8, 23, false}, false, false},     {"TF32", {8, 10, false}, false, false},    {"TF32 cut", {8, 10, false}, true, false},
+    {"f16", {5, 10, false}, false, false},     {"bf16", {8, 7, false}, false, false},     {"f32 sums", {8, 23, false}, false, true},
+    {"f16 sums", {5, 10, false}, false, true}, {"bf16 sums", {8, 7, false}, false, true}, {"truncated", {0, 0, false}, true, true},
 };
 enum { CUTS_COUNT = sizeof CUTS / sizeof *CUTS };
 static const NarrowForm TYPES[DTYPE_COUNT] = {
-    [DTYPE_F32] = {8, 23}, [DTYPE_F64] = {11, 52}, [DTYPE_F16] = {5, 10}, [DTYPE_BF16] = {8, 7}};
+    [DTYPE_F32] = {8, 23, false}, [DTYPE_F64] = {11, 52, false}, [DTYPE_F16] = {5, 10, false},
+    [DTYPE_BF16] = {8, 7, false}, [DTYPE_E4M3] = {4, 3, true},   [DTYPE_E5M2] = {5, 2, false}};
 
 /* The element of an array of this type. */
 static double cut_number(const Cut *cut, DType dtype, double x) {
@@ -172,7 +173,7 @@ static void print_row(const Instance *instance, int output, const Sharpness *fou
 
 static Status show(const Case *problem, bool as_json) {
     Instance instance;
-    Sharpness found[OP_MAX_ARRAYS] = {{{0}, 0, 0, {0, 0}}};
+    Sharpness found[OP_MAX_ARRAYS] = {{{0}, 0, 0, {0, 0, false}}};
     TRY(instance_create(registry_op(problem->op), problem, &instance));
     const Status status = measure(&instance, found);
     for (int o = 0; status == STATUS_OK && o < instance.op->out_count; o++) {

@@ -45,10 +45,10 @@ static __device__ unsigned char vary_element(const Vary &how, size_t i, const un
 }
 
 /* By the host's own arithmetic, so that both make the same bits. */
-template <bool BF16> struct Narrow {
-    uint16_t bits;
-    static __device__ NarrowForm form() { return BF16 ? NARROW_BF16 : NARROW_F16; }
-    explicit __device__ Narrow(double x) : bits(narrow_bits(form(), x)) {}
+template <typename Bits, int EXPONENT_BITS, int FRACTION_BITS, bool FINITE = false> struct Narrow {
+    Bits bits;
+    static __device__ NarrowForm form() { return {EXPONENT_BITS, FRACTION_BITS, FINITE}; }
+    explicit __device__ Narrow(double x) : bits(static_cast<Bits>(narrow_bits(form(), x))) {}
     __device__ operator double() const { return narrow_value(form(), bits); }
 };
 
@@ -74,7 +74,9 @@ Status vary_gpu(const Vary *how, DType dtype, size_t n, const void *a, const voi
     if (how->how == VARY_LETTERS) return vary_as<unsigned char>(how, n, a, b, to, stream);
     if (dtype == DTYPE_F32) return vary_as<float>(how, n, a, b, to, stream);
     if (dtype == DTYPE_F64) return vary_as<double>(how, n, a, b, to, stream);
-    if (dtype == DTYPE_F16) return vary_as<Narrow<false>>(how, n, a, b, to, stream);
-    if (dtype == DTYPE_BF16) return vary_as<Narrow<true>>(how, n, a, b, to, stream);
+    if (dtype == DTYPE_F16) return vary_as<Narrow<uint16_t, 5, 10>>(how, n, a, b, to, stream);
+    if (dtype == DTYPE_BF16) return vary_as<Narrow<uint16_t, 8, 7>>(how, n, a, b, to, stream);
+    if (dtype == DTYPE_E4M3) return vary_as<Narrow<uint8_t, 4, 3, true>>(how, n, a, b, to, stream);
+    if (dtype == DTYPE_E5M2) return vary_as<Narrow<uint8_t, 5, 2>>(how, n, a, b, to, stream);
     return status_fail(STATUS_INTERNAL, "%s is not varied", dtype_name(dtype));
 }

@@ -7,7 +7,7 @@ It has a dictionary VARIANT, a plain literal that the build reads without import
                "clock": "torch",          # on whose stream it is timed: a name of peer_libraries.LIBRARIES; default "cpu"
                "tunables": [{"name", "summary", "kind", "default", "min", "max"}],  # optional
                "bound": "textbook",       # optional: a looser bound of the op
-               "dtypes": ["f16", "bf16"], # optional: of these two those that it takes
+               "dtypes": ["f16", "bf16"], # optional: of these, e4m3 and e5m2 those that it takes
                "outputs": ["mean"],       # optional: gives only these of the op's outputs; the others are not judged
                "form": "numpy",           # optional: what run() gets its inputs as, a name of peer_forms.FORMS; default: that of the clock or
                                           # of the framework, else numpy
@@ -16,7 +16,7 @@ It has a dictionary VARIANT, a plain literal that the build reads without import
                "bitmap": True,            # optional: strings always come with a validity bitmap, not only where an input has one
                "facts": ["utf8"]}         # optional: of peer_forms.FACTS; supports() finds case["facts"]["utf8"]
 
-and three functions. `case` is the protocol's: case["params"]["window"], case["dtype"] ("f32" | "f64" | "f16" | "bf16").
+and three functions. `case` is the protocol's: case["params"]["window"], case["dtype"] ("f32" | "f64" | "f16" | "bf16" | ...).
 
     supports(case, tunables) -> None, or the reason why not. Imports nothing.
     prepare(case, tunables, shapes) -> state. Sees no data: shapes["x"] has shape, dtype and size. Imports the library (an ImportError
@@ -48,7 +48,7 @@ HOW_TO_GET = {
     **dict.fromkeys(
         ("torch", "cupy", "jax"), "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)"
     ),
-    "ml_dtypes": "NumPy has no bfloat16 without it: build/python/bin/pip install ml_dtypes",
+    "ml_dtypes": "NumPy has no bfloat16 and no float8 without it: build/python/bin/pip install ml_dtypes",
     "pylibcudf": "optional, 0.4 GB: build/python/bin/pip install --no-deps --target build/cudf -r requirements-cudf.txt",
     "accelerated_scan": "optional: build/python/bin/pip install --no-deps accelerated-scan==0.3.1",
     "torch_discounted_cumsum": "./rungs compiles it where nvidia-smi finds a GPU (requirements-compiled.txt)",

@@ -72,11 +72,12 @@ class Torch(Numpy):
         )
 
     def give(self, array, held):
-        brain = array.dtype.name == "bfloat16"  # which PyTorch has, but not from NumPy
+        name = array.dtype.name
+        own = getattr(self.torch, name) if name in ("bfloat16", "float8_e4m3fn", "float8_e5m2") else None
         with warnings.catch_warnings(), self.torch.no_grad():
             warnings.simplefilter("ignore", UserWarning)  # of memory that must not be written
-            tensor = self.torch.from_numpy(array.view("i2") if brain else array)
-            tensor = self.view(tensor, self.torch.bfloat16) if brain else tensor
+            tensor = self.torch.from_numpy(array.view(f"i{array.itemsize}") if own else array)
+            tensor = self.view(tensor, own) if own else tensor  # PyTorch has it, but not from NumPy
             return tensor.to(self.device, copy=True) if held is None else held.copy_(tensor)
 
     def memory(self, given):

@@ -174,7 +174,7 @@ class Worker:
         try:
             self.peer = self.peer or import_peer(self.impls, self.variant)
             case, tunables = self.case
-            if case["dtype"] in ("f16", "bf16") and case["dtype"] not in self.facts.get("dtypes", ()):
+            if case["dtype"] in ("f16", "bf16", "e4m3", "e5m2") and case["dtype"] not in self.facts.get("dtypes", ()):
                 return {wire.KEY_SKIP: f'does not take {case["dtype"]}: VARIANT["dtypes"] says what it takes'}
             reason = self.peer.supports({**case, "facts": facts_of(self.facts, self.sets[0])}, tunables)
         except ImportError as error:
@@ -377,13 +377,13 @@ def import_peer(impls, variant):
 def numpy_dtype(name):
     import numpy
 
-    if name != "bf16":
-        return numpy.dtype(
-            {"f32": "<f4", "f64": "<f8", "i16": "<i2", "i32": "<i4", "i64": "<i8", "u8": "u1", "f16": "<f2"}[name]
-        )
+    if name not in ("bf16", "e4m3", "e5m2"):
+        return numpy.dtype("?" if name == "bool" else f"<{name[0]}{int(name[1:]) // 8}")
     import ml_dtypes
 
-    return numpy.dtype(ml_dtypes.bfloat16)
+    return numpy.dtype(
+        {"bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}[name]
+    )
 
 
 def map_array(array, files, mode):

@@ -106,7 +106,16 @@ static int64_t integer_at(const Array *array, size_t i) {
     case DTYPE_I64:
         return ((const int64_t *)array->data)[i];
     case DTYPE_U8:
+    case DTYPE_BOOL:
         return ((const uint8_t *)array->data)[i];
+    case DTYPE_I8:
+        return ((const int8_t *)array->data)[i];
+    case DTYPE_U16:
+        return ((const uint16_t *)array->data)[i];
+    case DTYPE_U32:
+        return ((const uint32_t *)array->data)[i];
+    case DTYPE_U64:
+        return (int64_t)((const uint64_t *)array->data)[i];
     default:
         return 0;
     }

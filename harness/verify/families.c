@@ -28,7 +28,8 @@
     F(gaps, "N(0,1) with runs of NaN: up to 64 in every 128 elements, 128 at most")                                                \
     F(sorted, "ascending, in (0,1)")                                                                                               \
     F(heavytail, "Cauchy: no mean, no variance")                                                                                   \
-    F(huge, "U(-1,1) times 2^258; f32 and bf16: 2^34, f16: 2^5: fourth powers overflow")
+    F(huge, "U(-1,1) times 2^258; f32 and bf16: 2^34, f16 and e5m2: 2^5, e4m3: 2^3: fourth powers overflow")                       \
+    F(overflow, "U(-1,1) times most of the range of the dtype: of f16, sums leave it that f32 holds")
 
 enum {
     KEYS = 4,
@@ -48,12 +49,14 @@ typedef struct Draw {
 /* What follows from the range of a type. */
 static const struct Range {
     double outlier;
-    int mixed, huge;      /* exponents */
+    int mixed, huge, end; /* exponents */
     int fraction, lowest; /* bits of a subnormal number, exponent of the least */
-} RANGES[DTYPE_COUNT] = {[DTYPE_F64] = {1e150, 40, 258, 52, -1074},
-                         [DTYPE_F32] = {1e15, 40, 34, 23, -149},
-                         [DTYPE_F16] = {3e4, 10, 5, 10, -24},
-                         [DTYPE_BF16] = {1e15, 40, 34, 7, -133}};
+} RANGES[DTYPE_COUNT] = {[DTYPE_F64] = {1e150, 40, 258, 1024, 52, -1074},
+                         [DTYPE_F32] = {1e15, 40, 34, 128, 23, -149},
+                         [DTYPE_F16] = {3e4, 10, 5, 16, 10, -24},
+                         [DTYPE_BF16] = {1e15, 40, 34, 128, 7, -133},
+                         [DTYPE_E4M3] = {256, 5, 3, 8, 3, -9},
+                         [DTYPE_E5M2] = {3e4, 10, 5, 16, 2, -16}};
 
 static double uniform_at(const Draw *d, size_t i) {
     return rng_uniform(d->key[0], i);
@@ -150,6 +153,10 @@ static double huge_at(const Draw *d, size_t i) {
     return ldexp(2 * uniform_at(d, i) - 1, RANGES[d->dtype].huge);
 }
 
+static double overflow_at(const Draw *d, size_t i) {
+    return ldexp(0.87 * (2 * uniform_at(d, i) - 1), RANGES[d->dtype].end); /* 0.875: the largest of e5m2 */
+}
+
 #define FAMILY_LINE(word, summary) {#word, summary},
 #define FAMILY_FUNCTION(word, summary) word##_at,
 
@@ -220,8 +227,20 @@ Status family_fill(const Case *problem, uint64_t stream, Array *array) {
                            dtype_name(array->dtype), 1 / dtype_unit_roundoff(array->dtype));
     for (uint64_t k = 0; k < KEYS; k++) draw.key[k] = rng_at(rng_at(problem->seed, stream), k);
     const ElementAt element_at = ELEMENTS[index];
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < draw.n; i++) number_put(array, i, element_at(&draw, i));
+    bool beyond = false;
+#pragma omp parallel for schedule(static) reduction(|| : beyond)
+    for (size_t i = 0; i < draw.n; i++) {
+        const double x = element_at(&draw, i);
+        number_put(array, i, x);
+        if (!dtype_is_narrow(array->dtype) || !isfinite(x) || isfinite(number_at(array, i))) continue;
+        if (element_at == heavytail_at)
+            number_put(array, i, copysign(narrow_largest(narrow_form(array->dtype)), x));
+        else
+            beyond = true;
+    }
+    if (beyond)
+        return status_fail(STATUS_UNSUPPORTED, "input=%s has numbers beyond the range of %s (largest %g): another family",
+                           problem->input, dtype_name(array->dtype), narrow_largest(narrow_form(array->dtype)));
     return STATUS_OK;
 }
 

@@ -27,6 +27,7 @@ typedef struct Poisoned {
 } Poisoned;
 
 static bool is_poison(const Poisoned *actual, size_t i) {
+    if (dtype_size(actual->array->dtype) == 1) return ((const uint8_t *)actual->array->data)[i] == (uint8_t)actual->pattern;
     if (dtype_size(actual->array->dtype) == sizeof(uint16_t))
         return ((const uint16_t *)actual->array->data)[i] == (uint16_t)actual->pattern;
     if (actual->array->dtype == DTYPE_F32) {
@@ -44,8 +45,8 @@ static bool is_poison(const Poisoned *actual, size_t i) {
 static double spacing(double x, DType dtype) {
     static const struct {
         uint64_t least, digits; /* the smallest normal exponent, in the place that double has it; bits behind the point */
-    } FORMS[DTYPE_COUNT] = {
-        [DTYPE_F64] = {1, 52}, [DTYPE_F32] = {1023 - 126, 23}, [DTYPE_F16] = {1023 - 14, 10}, [DTYPE_BF16] = {1023 - 126, 7}};
+    } FORMS[DTYPE_COUNT] = {[DTYPE_F64] = {1, 52},          [DTYPE_F32] = {1023 - 126, 23}, [DTYPE_F16] = {1023 - 14, 10},
+                            [DTYPE_BF16] = {1023 - 126, 7}, [DTYPE_E4M3] = {1023 - 6, 3},   [DTYPE_E5M2] = {1023 - 14, 2}};
     const uint64_t least = FORMS[dtype].least, digits = FORMS[dtype].digits;
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);

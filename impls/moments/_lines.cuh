@@ -1,8 +1,9 @@
 /* _lines.cuh - how the CUDA variants without shape limits cut a matrix [rows, cols]: into lines, slabs and chunks.
  *
- * Loads are 16 bytes wide (a pack: 4 floats or 2 doubles). `fold` rows are glued into one line, so that a line is a whole number of
- * packs: 4 rows of an odd number of floats, 1 row of a multiple of 4. Element e of a line belongs to column e % cols. A narrow
- * matrix has few columns but long lines, and neighbouring threads always read neighbouring memory.
+ * Loads are 16 bytes wide (a pack: 4 floats or 2 doubles; of types of one byte 8 elements, for a thread has registers for no more
+ * columns). `fold` rows are glued into one line, so that a line is a whole number of packs: 4 rows of an odd number of floats, 1
+ * row of a multiple of 4. Element e of a line belongs to column e % cols. A narrow matrix has few columns but long lines, and
+ * neighbouring threads always read neighbouring memory.
  *
  * A block of 256 threads takes a slab of tx packs of the line, and a chunk of the lines, ty = 256 / tx at a time: thread (x, y)
  * takes pack x of the slab in lines y, y + ty, ... of the chunk, LINES loads in flight at once. Rows after the last complete line
@@ -34,6 +35,10 @@ struct MomentsPlan {
 #define CHUNKS_TUNABLE                                                                                                             \
     { "chunks", "chunks of rows; 0: as many as the device takes at once", PARAM_INT, "0", 0, 1e6, NULL }
 
+__host__ __device__ constexpr size_t pack_elements(size_t size) {
+    return size == 1 ? 8 : 16 / size;
+}
+
 /* Few enough chunks that all blocks are resident at once, and as many as that allows. If the slabs alone are more than that, or
  * fill the device badly: whole waves of blocks, up to four. */
 static inline size_t plan_chunks(size_t slabs, size_t slots, size_t most) {
@@ -51,7 +56,7 @@ static inline size_t plan_chunks(size_t slabs, size_t slots, size_t most) {
 
 /* The lines of a matrix. */
 static inline MomentsPlan plan_lines(const VariantArgs *args) {
-    const size_t rows = moments_rows(args), cols = moments_cols(args), pack = 16 / dtype_size(args->problem->dtype);
+    const size_t rows = moments_rows(args), cols = moments_cols(args), pack = pack_elements(dtype_size(args->problem->dtype));
     MomentsPlan plan = {};
     plan.fold = 1;
     while (plan.fold * cols % pack != 0) plan.fold *= 2; /* pack is a power of two */
@@ -95,7 +100,7 @@ static inline size_t plan_partial_rows(const MomentsPlan &plan) {
 
 /* Dynamic shared memory of a rows kernel: a partial result for every thread and element of its pack. */
 static inline size_t plan_shared_bytes(const VariantArgs *args, size_t partial_bytes) {
-    return 16 / dtype_size(args->problem->dtype) * MOMENTS_THREADS * partial_bytes;
+    return pack_elements(dtype_size(args->problem->dtype)) * MOMENTS_THREADS * partial_bytes;
 }
 
 static inline LaunchShape plan_launch(const VariantArgs *args, const MomentsPlan &plan, size_t partial_bytes) {
@@ -152,14 +157,11 @@ static inline Status plan_notes(const MomentsPlan &plan, size_t shared_bytes, La
     return STATUS_OK;
 }
 
-/* 16 bytes of a line. */
-template <typename T> struct alignas(16) Pack {
-    static constexpr unsigned SIZE = 16 / sizeof(T);
-    T v[SIZE];
-};
+template <typename T> constexpr unsigned PACK = (unsigned)pack_elements(sizeof(T));
+template <typename T> using LinePack = Pack<T, PACK<T>>;
 
-template <typename T> static __device__ Pack<T> pack_load(const T *at) {
-    return *reinterpret_cast<const Pack<T> *>(at);
+template <typename T> static __device__ LinePack<T> pack_load(const T *at) {
+    return *reinterpret_cast<const LinePack<T> *>(at);
 }
 
 /* What a thread of a rows kernel takes: the pack at `offset` of lines begin, begin + ty, ... below end. */
@@ -173,7 +175,7 @@ struct MomentsPart {
 template <typename T> static __device__ MomentsPart part_of_thread(const MomentsPlan &plan) {
     const size_t slab = blockIdx.x % plan.slabs, chunk = blockIdx.x / plan.slabs;
     const unsigned x = threadIdx.x % plan.tx, y = threadIdx.x / plan.tx;
-    const size_t pack = slab * plan.tx + x, offset = pack * Pack<T>::SIZE;
+    const size_t pack = slab * plan.tx + x, offset = pack * PACK<T>;
     const bool works = y < plan.ty && pack < plan.packs, has_rest = chunk + 1 == plan.chunks && y == 0;
     const size_t begin = chunk * plan.chunk_lines + y, chunk_end = (chunk + 1) * plan.chunk_lines;
     const size_t end = chunk_end < plan.lines ? chunk_end : plan.lines;
@@ -190,8 +192,8 @@ static __device__ inline unsigned line_row(const MomentsPlan &plan, size_t cols,
 
 /* The weight of a row of a line; 1 without weights. */
 template <bool WEIGHTED, typename T>
-static __device__ T line_weight(const MomentsView<T> &view, const MomentsPlan &plan, size_t line, unsigned row) {
-    return WEIGHTED ? view.weights[line * plan.fold + row] : (T)1;
+static __device__ SumOf<T> line_weight(const MomentsView<T> &view, const MomentsPlan &plan, size_t line, unsigned row) {
+    return WEIGHTED ? wide(view.weights[line * plan.fold + row]) : (SumOf<T>)1;
 }
 
 /* Threads of equal x merge their COUNT results each into those of y = 0, as a tree. All threads of the block take part; shared has

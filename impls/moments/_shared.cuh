@@ -5,9 +5,9 @@
 
 #include "common/device_limits.cuh"
 #include "common/grid.cuh"
-#include "kernel.h"
-#include "variant.h"
+#include "common/narrow.cuh"
 
+#include <cuda_fp8.h>
 #include <string.h>
 
 enum MomentsOutput { OUT_MEAN, OUT_VAR, OUT_SKEWNESS, OUT_KURTOSIS, OUT_MIN, OUT_MAX, OUT_M5, OUT_M6, OUT_COUNT };
@@ -15,10 +15,23 @@ __host__ __device__ constexpr int output_of_order(int p) {
     return p == 3 ? OUT_SKEWNESS : p == 4 ? OUT_KURTOSIS : p == 5 ? OUT_M5 : OUT_M6;
 }
 
+/* What is not x: of x's type, beside x of 8 bits in float. */
+template <typename T> struct Beside { using Type = T; };
+template <> struct Beside<__nv_fp8_e4m3> { using Type = float; };
+template <> struct Beside<__nv_fp8_e5m2> { using Type = float; };
+template <typename T> using OtherOf = typename Beside<T>::Type;
+
+static __host__ __device__ inline float wide(__nv_fp8_e4m3 x) {
+    return (float)x;
+}
+static __host__ __device__ inline float wide(__nv_fp8_e5m2 x) {
+    return (float)x;
+}
+
 template <typename T> struct MomentsView {
-    const T *x;       /* [rows, cols] */
-    const T *weights; /* [rows]; not to be read if the case has none */
-    T *out[OUT_COUNT];
+    const T *x;                /* [rows, cols] */
+    const OtherOf<T> *weights; /* [rows]; not to be read if the case has none */
+    OtherOf<T> *out[OUT_COUNT];
     size_t rows, cols;
     int order;        /* highest order among the outputs: 4 to 6 */
     bool zero_spread; /* skewness and higher of a column without variance: 0, else NaN */
@@ -39,13 +52,13 @@ static inline bool moments_weighted(const VariantArgs *args) {
 
 template <typename T> static MomentsView<T> moments_view(const VariantArgs *args) {
     MomentsView<T> view = {(const T *)args->in[0].data,
-                           (const T *)args->in[1].data,
+                           (const OtherOf<T> *)args->in[1].data,
                            {},
                            moments_rows(args),
                            moments_cols(args),
                            moments_order(args),
                            strcmp(params_text(&args->problem->params, "degenerate"), "zero") == 0};
-    for (int i = 0; i < OUT_COUNT; i++) view.out[i] = (T *)args->out[i].data;
+    for (int i = 0; i < OUT_COUNT; i++) view.out[i] = (OtherOf<T> *)args->out[i].data;
     return view;
 }
 
@@ -62,14 +75,32 @@ template <typename Call> static auto moments_with_types(const VariantArgs *args,
     if (args->problem->dtype == DTYPE_F64) return call.template operator()<double, double>();
     return moments_in_double(args) ? call.template operator()<float, double>() : call.template operator()<float, float>();
 }
+/* call.operator()<T>() for the dtypes of NARROW_TYPES; of others for float. */
+template <typename Call> static auto moments_with_narrow(const VariantArgs *args, Call call) {
+    switch (args->problem->dtype) {
+    case DTYPE_F16:
+        return call.template operator()<__half>();
+    case DTYPE_BF16:
+        return call.template operator()<__nv_bfloat16>();
+    case DTYPE_E4M3:
+        return call.template operator()<__nv_fp8_e4m3>();
+    case DTYPE_E5M2:
+        return call.template operator()<__nv_fp8_e5m2>();
+    default:
+        return call.template operator()<float>();
+    }
+}
+static const DType MOMENTS_TYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_E4M3, DTYPE_E5M2, DTYPE_COUNT};
+
 /* What call.operator()<T, A, ORDER, WEIGHTED>() returns. Order 5 is computed as 6. */
-template <typename Call> static auto moments_with_case(const VariantArgs *args, Call call) {
+template <typename T, typename A, typename Call> static auto moments_with_order(const VariantArgs *args, Call call) {
     const bool weighted = moments_weighted(args);
-    return moments_with_types(args, [args, call, weighted]<typename T, typename A>() {
-        if (moments_order(args) > 4)
-            return weighted ? call.template operator()<T, A, 6, true>() : call.template operator()<T, A, 6, false>();
-        return weighted ? call.template operator()<T, A, 4, true>() : call.template operator()<T, A, 4, false>();
-    });
+    if (moments_order(args) > 4)
+        return weighted ? call.template operator()<T, A, 6, true>() : call.template operator()<T, A, 6, false>();
+    return weighted ? call.template operator()<T, A, 4, true>() : call.template operator()<T, A, 4, false>();
+}
+template <typename Call> static auto moments_with_case(const VariantArgs *args, Call call) {
+    return moments_with_types(args, [args, call]<typename T, typename A>() { return moments_with_order<T, A>(args, call); });
 }
 
 /* Smallest and largest value of a part; both NaN if it holds a NaN. */
@@ -197,37 +228,39 @@ template <typename A, typename T> static __device__ A distance_scale(Range<T> ra
 /* Writes all outputs of column c from its central moments, whose distances are in multiples of `unit`. The extremes decide the
  * special cases: a NaN makes all outputs NaN, an infinity leaves mean, min and max, a constant column has that mean and var = 0. */
 template <typename T, int ORDER>
-static __device__ void moments_write(const MomentsView<T> &view, size_t c, const Central<double, ORDER> &all, Range<T> range,
+static __device__ void moments_write(const MomentsView<T> &view, size_t c, const Central<double, ORDER> &all, Range<SumOf<T>> range,
                                      double unit = 1) {
+    using S = SumOf<T>;
+    using Out = OtherOf<T>;
     const double nan = __builtin_nan(""), infinity = __builtin_huge_val();
-    T low = range.low, high = range.high;
+    S low = range.low, high = range.high;
     const bool constant = low == high;
     double mean = all.mean, var = constant ? 0 : all.m[0] / all.weight;
     if (constant) mean = (double)low;
     if (view.rows == 0 || low != low) {
         mean = var = nan;
-        low = high = (T)nan;
-    } else if (low == -(T)infinity || high == (T)infinity) {
+        low = high = (S)nan;
+    } else if (low == -(S)infinity || high == (S)infinity) {
         var = nan;
-        mean = low != -(T)infinity ? infinity : high != (T)infinity ? -infinity : nan;
+        mean = low != -(S)infinity ? infinity : high != (S)infinity ? -infinity : nan;
     }
-    view.out[OUT_MEAN][c] = (T)mean;
-    view.out[OUT_VAR][c] = (T)(var * unit * unit);
-    view.out[OUT_MIN][c] = low;
-    view.out[OUT_MAX][c] = high;
+    view.out[OUT_MEAN][c] = (Out)mean;
+    view.out[OUT_VAR][c] = (Out)(var * unit * unit);
+    view.out[OUT_MIN][c] = (Out)low;
+    view.out[OUT_MAX][c] = (Out)high;
     const double degenerate = view.zero_spread ? 0 : nan, sigma = sqrt(var);
     double scale = all.weight * var; /* sum of weights times sigma^p */
 #pragma unroll
     for (int p = 3; p <= ORDER; p++) {
         scale *= sigma;
         if (p > view.order) break;
-        view.out[output_of_order(p)][c] = (T)(var == 0 ? degenerate : all.m[p - 2] / scale);
+        view.out[output_of_order(p)][c] = (Out)(var == 0 ? degenerate : all.m[p - 2] / scale);
     }
 }
 
 /* The same from a CentralPartial. In double, whatever the sums are in: m3 / var^1.5 of large numbers overflows a float. */
 template <typename T, typename A, int ORDER>
-static __device__ void central_write(const MomentsView<T> &view, size_t c, const CentralPartial<T, A, ORDER> &all) {
+static __device__ void central_write(const MomentsView<T> &view, size_t c, const CentralPartial<SumOf<T>, A, ORDER> &all) {
     Central<double, ORDER> wide;
     wide.weight = (double)all.moments.weight;
     wide.mean = (double)all.center + (double)all.moments.mean;

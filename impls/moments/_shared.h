@@ -2,6 +2,7 @@
 #ifndef RUNGS_IMPLS_MOMENTS_SHARED_H
 #define RUNGS_IMPLS_MOMENTS_SHARED_H
 
+#include "base/numbers.h"
 #include "variant.h"
 
 #include <float.h>
@@ -40,6 +41,24 @@ static inline MomentsJob moments_job(const VariantArgs *args) {
                         .degenerate = params_choice(params, "degenerate") == 1 ? 0 : NAN,
                         .out = args->out};
 }
+
+/* Of narrow types: x and the weights as floats in args->scratch, which the job then has. */
+static inline size_t moments_widened_bytes(const VariantArgs *args) {
+    return dtype_is_narrow(args->problem->dtype) ? sizeof(float) * (array_count(&args->in[0]) + array_count(&args->in[1])) : 0;
+}
+static inline MomentsJob moments_widened(const VariantArgs *args) {
+    MomentsJob job = moments_job(args);
+    if (!dtype_is_narrow(args->problem->dtype)) return job;
+    const size_t n = array_count(&args->in[0]), weights = array_count(&args->in[1]);
+    float *x = args->scratch;
+    for (size_t i = 0; i < n; i++) x[i] = (float)number_at(&args->in[0], i);
+    for (size_t i = 0; i < weights; i++) x[n + i] = (float)number_at(&args->in[1], i);
+    job.f32 = true;
+    job.x = x;
+    if (job.weights) job.weights = x + n;
+    return job;
+}
+static const DType MOMENTS_TYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_E4M3, DTYPE_E5M2, DTYPE_COUNT};
 
 ALWAYS_INLINE double moments_element(const void *x, size_t i, bool f32) {
     return f32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
@@ -93,10 +112,7 @@ static inline void moments_mend_range(const MomentsJob *job, size_t c, MomentsCo
 }
 
 static inline void moments_put(const MomentsJob *job, int output, size_t c, double value) {
-    if (job->f32)
-        ((float *)job->out[output].data)[c] = (float)value;
-    else
-        ((double *)job->out[output].data)[c] = value;
+    number_put(&job->out[output], c, value);
 }
 
 /* Writes the outputs of column c, with the special cases: NaN, infinities, constant columns. */

@@ -91,16 +91,17 @@ template <typename T, int ORDER> struct SlabSums {
 
 template <typename T, int ORDER> static size_t slab_shared_bytes(const MomentsPlan &plan) {
     using Sums = SlabSums<T, ORDER>;
-    const unsigned columns = plan.tx * (unsigned)(16 / sizeof(T)), items = Sums::STATS * columns, least = MOMENTS_THREADS;
+    const unsigned columns = plan.tx * PACK<T>, items = Sums::STATS * columns, least = MOMENTS_THREADS;
     return sizeof(double) * (size_t)(Sums::threads_count(columns, sum_groups(plan)) + (items > least ? items : least));
 }
 
 /* What a thread reads: whole lines of its pack, LINES loads in flight. */
 template <typename T, int ORDER, unsigned IN_FLIGHT = (ORDER > 4 ? 4 : 8)> struct SlabReader {
-    static constexpr unsigned SIZE = Pack<T>::SIZE, LINES = IN_FLIGHT;
+    using Column = ShiftedColumn<SumOf<T>, ORDER>;
+    static constexpr unsigned SIZE = PACK<T>, LINES = IN_FLIGHT;
     size_t line, end, turn, stride;
     const T *at;
-    Pack<T> batch[LINES];
+    LinePack<T> batch[LINES];
 
     __device__ SlabReader(const MomentsView<T> &view, const MomentsPlan &plan, const MomentsPart &part)
         : line(part.begin), end(part.works ? part.end : part.begin), turn(plan.ty), stride(plan.ty * plan.line),
@@ -112,12 +113,12 @@ template <typename T, int ORDER, unsigned IN_FLIGHT = (ORDER > 4 ? 4 : 8)> struc
         for (unsigned u = 0; u < LINES; u++)
             if (line + u * turn < end) batch[u] = pack_load(at + u * stride);
     }
-    __device__ void push_all(ShiftedColumn<T, ORDER> *column) {
+    __device__ void push_all(Column *column) {
         while (line + (LINES - 1) * turn < end) {
 #pragma unroll
             for (unsigned u = 0; u < LINES; u++) {
 #pragma unroll
-                for (unsigned j = 0; j < SIZE; j++) column[j].push(batch[u].v[j]);
+                for (unsigned j = 0; j < SIZE; j++) column[j].push(wide(batch[u].at[j]));
             }
             line += LINES * turn;
             at += LINES * stride;
@@ -127,16 +128,16 @@ template <typename T, int ORDER, unsigned IN_FLIGHT = (ORDER > 4 ? 4 : 8)> struc
         for (unsigned u = 0; u < LINES; u++) { /* the last few lines, fewer than LINES */
             if (line + u * turn >= end) continue;
 #pragma unroll
-            for (unsigned j = 0; j < SIZE; j++) column[j].push(batch[u].v[j]);
+            for (unsigned j = 0; j < SIZE; j++) column[j].push(wide(batch[u].at[j]));
         }
     }
 };
 
 /* All threads of a block: their columns' sums in shared memory. */
 template <typename T, int ORDER>
-static __device__ SlabSums<T, ORDER> slab_sums(const MomentsPlan &plan, const MomentsPart &part, ShiftedColumn<T, ORDER> *column,
-                                               double *shared) {
-    constexpr unsigned SIZE = Pack<T>::SIZE;
+static __device__ SlabSums<T, ORDER> slab_sums(const MomentsPlan &plan, const MomentsPart &part,
+                                               ShiftedColumn<SumOf<T>, ORDER> *column, double *shared) {
+    constexpr unsigned SIZE = PACK<T>;
     const unsigned x = threadIdx.x % plan.tx, groups = sum_groups(plan), columns = plan.tx * SIZE;
     const bool by_warps = groups < plan.ty;
     if (by_warps) {
@@ -151,7 +152,7 @@ static __device__ SlabSums<T, ORDER> slab_sums(const MomentsPlan &plan, const Mo
 #pragma unroll
         for (unsigned j = 0; j < SIZE; j++) {
             double *const to = sums.threads + group * columns + x * SIZE + j;
-            const Range<T> range = column[j].extremes.done();
+            const Range<SumOf<T>> range = column[j].extremes.done();
 #pragma unroll
             for (unsigned p = 0; p < ORDER; p++) to[p * groups * columns] = column[j].s[p];
             to[ORDER * groups * columns] = (double)range.low;

@@ -3,7 +3,7 @@
  * Traffic: x twice, 64 columns wide: once where all rows of a strip (256 or 512 bytes each) stay cached between the passes.
  * Rounding: double for either dtype; sums of 256 rows are made separately, so that no chain is longer than 256 + n / 256. The
  *   relative error of a variance is a few units in the last place, whatever mean / sigma is.
- * Limits: powers of deviations must stay within the range of double.
+ * Limits: powers of deviations must stay within the range of double. Narrow types are widened to float first.
  * Origin: Chan, Golub and LeVeque 1983 (the corrected two-pass algorithm), here for powers up to 6. */
 #include "_shared.h"
 
@@ -83,7 +83,7 @@ static void finish(const MomentsJob *job, const Strip *strip, size_t first, size
 }
 
 static Status run(const VariantArgs *args) {
-    const MomentsJob job = moments_job(args);
+    const MomentsJob job = moments_widened(args);
     for (size_t first = 0; first < job.cols; first += LANES) {
         const size_t count = job.cols - first < LANES ? job.cols - first : LANES;
         Strip strip = {0};
@@ -101,5 +101,7 @@ RUNGS_VARIANT(moments, cpu_two_pass) = {
     .backend = BACKEND_CPU,
     .summary = "means, then corrected sums of (x - mean)^p; vectors across columns, one thread",
     .origin = "Chan, Golub and LeVeque 1983",
+    .dtypes = MOMENTS_TYPES,
+    .scratch_bytes = moments_widened_bytes,
     .run = run,
 };

@@ -1,5 +1,6 @@
 /* Idea: one read at the bandwidth of the memory, and nothing but sums. Blocks take slabs of columns x chunks of rows (_lines.cuh),
- * as many as the device holds at once; a thread has 4 columns in registers and 8 loads in flight. Distances are from the same point
+ * as many as the device holds at once; a thread has 4 columns in registers and 8 loads in flight, of types of
+ * 16 and 8 bits 8 columns and 4 loads. Distances are from the same point
  * in all blocks, the column's first row. So the sums of threads, of blocks and of chunks simply add up. A second kernel, one block
  * for a few columns, adds the chunks' sums and moves them to the mean; it is launched early (early_launch.cuh), so its blocks wait
  * in their places for the last sums. A matrix of few rows has one block for each pack of columns, and no second kernel.
@@ -8,7 +9,7 @@
  * Rounding: in double. The first row is one of the data, so it is at most sqrt(n) sigma from the mean, and sums exceed the moments
  *   n-fold at most, however far out it is: relative errors of n 2^-53. That is below the bound of float data for any n, not for
  * doubles.
- * Limits: float32, no weights: the first row may weigh next to nothing.
+ * Limits: no float64, no weights: the first row may weigh next to nothing.
  * Origin: shifted sums by Chan, Golub and LeVeque 1983; ours. */
 #include "_slab.cuh"
 #include "common/early_launch.cuh"
@@ -41,12 +42,12 @@ template <int ORDER> struct ColumnSums {
     }
 };
 
-static __device__ inline float first_row(const MomentsView<float> &view, size_t c) {
-    return view.rows > 0 ? view.x[c] : 0;
+template <typename T> static __device__ inline float first_row(const MomentsView<T> &view, size_t c) {
+    return view.rows > 0 ? wide(view.x[c]) : 0;
 }
 
-template <int ORDER>
-static __device__ void write_column(const MomentsView<float> &view, size_t c, float first, const ColumnSums<ORDER> &all) {
+template <typename T, int ORDER>
+static __device__ void write_column(const MomentsView<T> &view, size_t c, float first, const ColumnSums<ORDER> &all) {
     double sums[ORDER + 1];
 #pragma unroll
     for (int p = 1; p <= ORDER; p++) sums[p] = all.s[p - 1];
@@ -55,14 +56,14 @@ static __device__ void write_column(const MomentsView<float> &view, size_t c, fl
 
 /* WIDE: matrices of many columns have blocks of WIDE_THREADS, so that a thread has the registers for 12 loads in flight.
  * partials: [chunks * fold, cols]. If that is one row, the outputs are written at once. */
-template <int ORDER, bool WIDE>
+template <typename T, int ORDER, bool WIDE>
 static __global__ void __launch_bounds__(WIDE ? WIDE_THREADS : MOMENTS_THREADS, WIDE ? WIDE_BLOCKS_PER_SM : BLOCKS_PER_SM)
-    rows_kernel(MomentsView<float> view, MomentsPlan plan, ColumnSums<ORDER> *partials) {
-    constexpr unsigned SIZE = Pack<float>::SIZE;
+    rows_kernel(MomentsView<T> view, MomentsPlan plan, ColumnSums<ORDER> *partials) {
+    constexpr unsigned SIZE = PACK<T>;
     DYN_SHARED(double, shared);
-    const MomentsPart part = part_of_thread<float>(plan);
-    constexpr unsigned IN_FLIGHT = ORDER > 4 ? 4 : WIDE ? 12 : 8;
-    SlabReader<float, ORDER, IN_FLIGHT> reader(view, plan, part);
+    const MomentsPart part = part_of_thread<T>(plan);
+    constexpr unsigned IN_FLIGHT = ORDER > 4 || SIZE > 4 ? 4 : WIDE ? 12 : 8; /* of types of 16 bits as many bytes of fewer rows */
+    SlabReader<T, ORDER, IN_FLIGHT> reader(view, plan, part);
     ShiftedColumn<float, ORDER> column[SIZE];
 #pragma unroll
     for (unsigned j = 0; j < SIZE; j++)
@@ -71,10 +72,10 @@ static __global__ void __launch_bounds__(WIDE ? WIDE_THREADS : MOMENTS_THREADS, 
 #pragma unroll
     for (unsigned j = 0; j < SIZE; j++)
         if (part.works && part.has_rest && part.offset + j < plan.rest)
-            column[j].push(view.x[plan.lines * plan.line + part.offset + j]);
+            column[j].push(wide(view.x[plan.lines * plan.line + part.offset + j]));
 
     early_allow(); /* the merge's blocks take their places while this one adds up */
-    const SlabSums<float, ORDER> sums = slab_sums(plan, part, column, shared);
+    const SlabSums<T, ORDER> sums = slab_sums<T>(plan, part, column, shared);
     const unsigned columns = sums.columns;
     const size_t first = part.offset - threadIdx.x % plan.tx * SIZE; /* of the slab */
     for (unsigned c = threadIdx.x; c < columns && first + c < plan.line; c += blockDim.x) {
@@ -91,9 +92,9 @@ static __global__ void __launch_bounds__(WIDE ? WIDE_THREADS : MOMENTS_THREADS, 
 
 /* in: [rows, cols]. Blocks: groups of tx columns; thread (x, y) takes rows y, y + ty, ... of column x. tx: a power of two, at
  * most 8. */
-template <int ORDER>
+template <typename T, int ORDER>
 static __global__ void __launch_bounds__(REDUCE_THREADS)
-    merge_kernel(MomentsView<float> view, const ColumnSums<ORDER> *in, size_t rows, unsigned tx) {
+    merge_kernel(MomentsView<T> view, const ColumnSums<ORDER> *in, size_t rows, unsigned tx) {
     constexpr unsigned WARPS = REDUCE_THREADS / 32;
     __shared__ double shared[WARPS][REDUCE_COLUMNS][sizeof(ColumnSums<ORDER>) / sizeof(double)];
     const unsigned x = threadIdx.x % tx, y = threadIdx.x / tx, ty = REDUCE_THREADS / tx;
@@ -115,23 +116,23 @@ static __global__ void __launch_bounds__(REDUCE_THREADS)
 }
 
 /* ---- Host. */
-template <int ORDER> static Status launch_all(const VariantArgs *args) {
-    const MomentsView<float> view = moments_view<float>(args);
+template <typename T, int ORDER> static Status launch_all(const VariantArgs *args) {
+    const MomentsView<T> view = moments_view<T>(args);
     const MomentsPlan plan = plan_of(args);
     ColumnSums<ORDER> *const partials = (ColumnSums<ORDER> *)args->scratch;
-    TRY(launch(
-        plan.threads == WIDE_THREADS ? rows_kernel<ORDER, true> : rows_kernel<ORDER, false>,
-        {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(plan.threads), slab_shared_bytes<float, ORDER>(plan), args->stream}, view,
-        plan, partials));
+    TRY(launch(plan.threads == WIDE_THREADS ? rows_kernel<T, ORDER, true> : rows_kernel<T, ORDER, false>,
+               {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(plan.threads), slab_shared_bytes<T, ORDER>(plan), args->stream},
+               view, plan, partials));
     if (plan_partial_rows(plan) == 1) return STATUS_OK;
     const unsigned tx = merge_columns(view.cols);
-    return launch_early(merge_kernel<ORDER>, {dim3((unsigned)divide_up(view.cols, tx)), dim3(REDUCE_THREADS), 0, args->stream},
+    return launch_early(merge_kernel<T, ORDER>, {dim3((unsigned)divide_up(view.cols, tx)), dim3(REDUCE_THREADS), 0, args->stream},
                         view, (const ColumnSums<ORDER> *)partials, plan_partial_rows(plan), tx);
 }
 
 /* Order 5 is computed as 6. */
 static Status run(const VariantArgs *args) {
-    return moments_order(args) > 4 ? launch_all<6>(args) : launch_all<4>(args);
+    return moments_with_narrow(
+        args, [args]<typename T>() { return moments_order(args) > 4 ? launch_all<T, 6>(args) : launch_all<T, 4>(args); });
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {
@@ -142,11 +143,13 @@ static size_t scratch_bytes(const VariantArgs *args) {
 
 static size_t shared_bytes(const VariantArgs *args) {
     const MomentsPlan plan = plan_of(args);
-    return moments_order(args) > 4 ? slab_shared_bytes<float, 6>(plan) : slab_shared_bytes<float, 4>(plan);
+    return moments_with_narrow(args, [args, &plan]<typename T>() {
+        return moments_order(args) > 4 ? slab_shared_bytes<T, 6>(plan) : slab_shared_bytes<T, 4>(plan);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    if (args->problem->dtype != DTYPE_F32)
+    if (args->problem->dtype == DTYPE_F64)
         return variant_refuse(reason, "float64: rounding about the first row is outside the bound; cuda_one_read_shared_shift has "
                                       "its own point in each block");
     if (moments_weighted(args))
@@ -162,9 +165,10 @@ static Status configuration(const VariantArgs *args, LaunchNotes *out) {
 
 RUNGS_VARIANT(moments, cuda_one_read_first_row) = {
     .backend = BACKEND_CUDA,
-    .summary = "one read: all distances from a column's first row, so that sums of blocks and chunks add up; float32",
+    .summary = "one read: all distances from a column's first row, so that sums of blocks and chunks add up; not float64",
     .origin = "Chan, Golub, LeVeque 1983; ours",
     .tunables = TUNABLES,
+    .dtypes = MOMENTS_TYPES,
     .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,

@@ -80,9 +80,9 @@ static __device__ __noinline__ void column_again(const MomentsView<T> &view, siz
 
 /* The mean of a thread's first lines, and then of those of the first threads of the block. */
 template <typename T, int ORDER>
-static __device__ void choose_centers(const MomentsPlan &plan, const MomentsPart &part, const Pack<T> *batch, unsigned openers,
+static __device__ void choose_centers(const MomentsPlan &plan, const MomentsPart &part, const LinePack<T> *batch, unsigned openers,
                                       double *shared, T *center) {
-    constexpr unsigned SIZE = Pack<T>::SIZE, LINES = SlabReader<T, ORDER>::LINES;
+    constexpr unsigned SIZE = PACK<T>, LINES = SlabReader<T, ORDER>::LINES;
     const unsigned tx = plan.tx, ty = plan.ty, x = threadIdx.x % tx;
     if (part.works && part.y < openers) {
         const size_t turns = (part.end - part.begin + ty - 1) / ty, lines = turns < LINES ? turns : LINES;
@@ -91,7 +91,7 @@ static __device__ void choose_centers(const MomentsPlan &plan, const MomentsPart
             double sum = 0;
 #pragma unroll
             for (unsigned u = 0; u < LINES; u++)
-                if (u < lines) sum += (double)batch[u].v[j] / OPENING_ROWS; /* the sum alone could overflow */
+                if (u < lines) sum += (double)batch[u].at[j] / OPENING_ROWS; /* the sum alone could overflow */
             shared[(part.y * tx + x) * SIZE + j] = sum * ((double)OPENING_ROWS / (double)(lines * openers));
         }
     }
@@ -109,7 +109,7 @@ static __device__ void choose_centers(const MomentsPlan &plan, const MomentsPart
 template <typename T, int ORDER>
 static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     rows_kernel(MomentsView<T> view, MomentsPlan plan, CentralPartial<T, double, ORDER> *partials) {
-    constexpr unsigned SIZE = Pack<T>::SIZE;
+    constexpr unsigned SIZE = PACK<T>;
     DYN_SHARED(double, shared);
     const MomentsPart part = part_of_thread<T>(plan);
     const size_t chunk_begin = part.begin - part.y, chunk_lines = part.end > chunk_begin ? part.end - chunk_begin : 0;

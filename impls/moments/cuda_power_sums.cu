@@ -66,7 +66,7 @@ template <typename T, typename A, int ORDER, bool WEIGHTED>
 static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     rows_kernel(MomentsView<T> view, MomentsPlan plan, PowerSums<T, A, ORDER> *partials) {
     using Partial = PowerSums<T, A, ORDER>;
-    constexpr unsigned SIZE = Pack<T>::SIZE, LINES = (ORDER > 4 ? 4 : 8) / (WEIGHTED ? 2 : 1);
+    constexpr unsigned SIZE = PACK<T>, LINES = (ORDER > 4 ? 4 : 8) / (WEIGHTED ? 2 : 1);
     DYN_SHARED(Partial, shared); /* [SIZE][256] */
     const MomentsPart part = part_of_thread<T>(plan);
     if (part.works) {
@@ -78,7 +78,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
         size_t line = part.begin;
         const size_t turn = plan.ty, stride = turn * plan.line;
         const T *at = view.x + line * plan.line + part.offset;
-        Pack<T> batch[LINES];
+        LinePack<T> batch[LINES];
         for (; line + (LINES - 1) * turn < part.end; line += LINES * turn) {
 #pragma unroll
             for (unsigned u = 0; u < LINES; u++, at += stride) batch[u] = pack_load(at);
@@ -86,7 +86,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
             for (unsigned u = 0; u < LINES; u++) {
 #pragma unroll
                 for (unsigned j = 0; j < SIZE; j++)
-                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+                    column[j].push(batch[u].at[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
             }
         }
         if (line < part.end) { /* the last few lines, fewer than LINES */
@@ -98,7 +98,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
                 if (line + u * turn >= part.end) continue;
 #pragma unroll
                 for (unsigned j = 0; j < SIZE; j++)
-                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+                    column[j].push(batch[u].at[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
             }
         }
 #pragma unroll

@@ -112,7 +112,7 @@ template <typename T, typename A, bool WEIGHTED>
 static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     sums_kernel(MomentsView<T> view, MomentsPlan plan, Means<A> means, SumPart<T, A> *partials) {
     using Partial = SumPart<T, A>;
-    constexpr unsigned SIZE = Pack<T>::SIZE, LINES = WEIGHTED ? 4 : 8;
+    constexpr unsigned SIZE = PACK<T>, LINES = WEIGHTED ? 4 : 8;
     DYN_SHARED(Partial, shared); /* [SIZE][256] */
     const MomentsPart part = part_of_thread<T>(plan);
     if (part.works) {
@@ -124,7 +124,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
         size_t line = part.begin;
         const size_t turn = plan.ty, stride = turn * plan.line;
         const T *at = view.x + line * plan.line + part.offset;
-        Pack<T> batch[LINES];
+        LinePack<T> batch[LINES];
         for (; line + (LINES - 1) * turn < part.end; line += LINES * turn) {
 #pragma unroll
             for (unsigned u = 0; u < LINES; u++, at += stride) batch[u] = pack_load(at);
@@ -132,7 +132,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
             for (unsigned u = 0; u < LINES; u++) {
 #pragma unroll
                 for (unsigned j = 0; j < SIZE; j++)
-                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+                    column[j].push(batch[u].at[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
             }
         }
         if (line < part.end) { /* the last few lines, fewer than LINES */
@@ -144,7 +144,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
                 if (line + u * turn >= part.end) continue;
 #pragma unroll
                 for (unsigned j = 0; j < SIZE; j++)
-                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+                    column[j].push(batch[u].at[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
             }
         }
 #pragma unroll
@@ -203,7 +203,7 @@ template <typename T, typename A, int ORDER, bool WEIGHTED>
 static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     powers_kernel(MomentsView<T> view, MomentsPlan plan, Means<A> means, PowerPart<A, ORDER> *partials) {
     using Partial = PowerPart<A, ORDER>;
-    constexpr unsigned SIZE = Pack<T>::SIZE, LINES = ORDER > 4 && WEIGHTED ? 4 : 8;
+    constexpr unsigned SIZE = PACK<T>, LINES = ORDER > 4 && WEIGHTED ? 4 : 8;
     DYN_SHARED(Partial, shared); /* [SIZE][256] */
     const MomentsPart part = part_of_thread<T>(plan);
     if (part.works) {
@@ -218,7 +218,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
         size_t line = part.begin;
         const size_t turn = plan.ty, stride = turn * plan.line;
         const T *at = view.x + line * plan.line + part.offset;
-        Pack<T> batch[LINES];
+        LinePack<T> batch[LINES];
         for (; line + (LINES - 1) * turn < part.end; line += LINES * turn) {
 #pragma unroll
             for (unsigned u = 0; u < LINES; u++, at += stride) batch[u] = pack_load(at);
@@ -226,7 +226,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
             for (unsigned u = 0; u < LINES; u++) {
 #pragma unroll
                 for (unsigned j = 0; j < SIZE; j++)
-                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+                    column[j].push(batch[u].at[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
             }
         }
         if (line < part.end) {
@@ -238,7 +238,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
                 if (line + u * turn >= part.end) continue;
 #pragma unroll
                 for (unsigned j = 0; j < SIZE; j++)
-                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+                    column[j].push(batch[u].at[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
             }
         }
 #pragma unroll

@@ -41,13 +41,14 @@ template <typename T, typename A, int ORDER, bool WEIGHTED> struct WelfordColumn
 /* partials: [chunks * fold, cols]. If that is one row, the outputs are written at once. */
 template <typename T, typename A, int ORDER, bool WEIGHTED>
 static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
-    rows_kernel(MomentsView<T> view, MomentsPlan plan, CentralPartial<T, A, ORDER> *partials) {
-    using Partial = CentralPartial<T, A, ORDER>;
-    constexpr unsigned SIZE = Pack<T>::SIZE, LINES = (ORDER > 4 ? 4 : 8) / (WEIGHTED ? 2 : 1);
+    rows_kernel(MomentsView<T> view, MomentsPlan plan, CentralPartial<SumOf<T>, A, ORDER> *partials) {
+    using Partial = CentralPartial<SumOf<T>, A, ORDER>;
+    using Column = WelfordColumn<SumOf<T>, A, ORDER, WEIGHTED>;
+    constexpr unsigned SIZE = PACK<T>, LINES = (ORDER > 4 ? 4 : 8) / (WEIGHTED ? 2 : 1);
     DYN_SHARED(Partial, shared); /* [SIZE][256] */
     const MomentsPart part = part_of_thread<T>(plan);
     if (part.works) {
-        WelfordColumn<T, A, ORDER, WEIGHTED> column[SIZE];
+        Column column[SIZE];
         unsigned row[SIZE]; /* of each element, within the line */
         size_t count = 0;   /* lines taken. An integer: a float counts exactly only to 2^24 */
 #pragma unroll
@@ -56,7 +57,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
         size_t line = part.begin;
         const size_t turn = plan.ty, stride = turn * plan.line;
         const T *at = view.x + line * plan.line + part.offset;
-        Pack<T> batch[LINES];
+        LinePack<T> batch[LINES];
         for (; line + (LINES - 1) * turn < part.end; line += LINES * turn) {
 #pragma unroll
             for (unsigned u = 0; u < LINES; u++, at += stride) batch[u] = pack_load(at);
@@ -66,7 +67,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
                 const A inverse = WEIGHTED ? 0 : 1 / (A)count; /* one division serves all columns of the thread */
 #pragma unroll
                 for (unsigned j = 0; j < SIZE; j++)
-                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]), inverse);
+                    column[j].push(wide(batch[u].at[j]), line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]), inverse);
             }
         }
         if (line < part.end) { /* the last few lines, fewer than LINES */
@@ -80,16 +81,16 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
                 const A inverse = WEIGHTED ? 0 : 1 / (A)count;
 #pragma unroll
                 for (unsigned j = 0; j < SIZE; j++)
-                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]), inverse);
+                    column[j].push(wide(batch[u].at[j]), line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]), inverse);
             }
         }
 #pragma unroll
         for (unsigned j = 0; j < SIZE; j++) {
             Partial own = column[j].partial(count);
             if (part.has_rest && part.offset + j < plan.rest) {
-                WelfordColumn<T, A, ORDER, WEIGHTED> last;
-                last.push(view.x[plan.lines * plan.line + part.offset + j], line_weight<WEIGHTED>(view, plan, plan.lines, row[j]),
-                          1);
+                Column last;
+                last.push(wide(view.x[plan.lines * plan.line + part.offset + j]),
+                          line_weight<WEIGHTED>(view, plan, plan.lines, row[j]), 1);
                 own.merge(last.partial(1));
             }
             shared[j * MOMENTS_THREADS + threadIdx.x] = own;
@@ -114,9 +115,9 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
  */
 template <typename T, typename A, int ORDER>
 static __global__ void __launch_bounds__(REDUCE_THREADS)
-    reduce_kernel(MomentsView<T> view, const CentralPartial<T, A, ORDER> *in, size_t rows, size_t segment, unsigned tx,
-                  CentralPartial<T, A, ORDER> *out) {
-    using Partial = CentralPartial<T, A, ORDER>;
+    reduce_kernel(MomentsView<T> view, const CentralPartial<SumOf<T>, A, ORDER> *in, size_t rows, size_t segment, unsigned tx,
+                  CentralPartial<SumOf<T>, A, ORDER> *out) {
+    using Partial = CentralPartial<SumOf<T>, A, ORDER>;
     DYN_SHARED(Partial, shared); /* [256] */
     const size_t groups = (view.cols + tx - 1) / tx, at = blockIdx.x / groups;
     const size_t c = blockIdx.x % groups * tx + threadIdx.x % tx;
@@ -140,9 +141,20 @@ static MomentsPlan plan_of(const VariantArgs *args) {
     return plan_make(args, (size_t)params_int(args->tunables, "chunks"), 0);
 }
 
+/* moments_with_case(), of narrow types with sums in double only. */
+template <typename Call> static auto with_case(const VariantArgs *args, Call call) {
+    if (!dtype_is_narrow(args->problem->dtype)) return moments_with_case(args, call);
+    return moments_with_narrow(args, [args, call]<typename T>() { return moments_with_order<T, double>(args, call); });
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    if (!dtype_is_narrow(args->problem->dtype) || moments_in_double(args)) return true;
+    return variant_refuse(reason, "accumulate=data: of f16, bf16, e4m3 and e5m2 sums are in double only");
+}
+
 static Status run(const VariantArgs *args) {
-    return moments_with_case(args, [args]<typename T, typename A, int ORDER, bool WEIGHTED>() {
-        using Partial = CentralPartial<T, A, ORDER>;
+    return with_case(args, [args]<typename T, typename A, int ORDER, bool WEIGHTED>() {
+        using Partial = CentralPartial<SumOf<T>, A, ORDER>;
         const MomentsView<T> view = moments_view<T>(args);
         const MomentsPlan plan = plan_of(args);
         Partial *const partials = (Partial *)args->scratch;
@@ -154,7 +166,7 @@ static Status run(const VariantArgs *args) {
 }
 
 static size_t partial_bytes(const VariantArgs *args) {
-    return moments_with_case(args, [&]<typename T, typename A, int ORDER, bool>() { return sizeof(CentralPartial<T, A, ORDER>); });
+    return with_case(args, [&]<typename T, typename A, int ORDER, bool>() { return sizeof(CentralPartial<SumOf<T>, A, ORDER>); });
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {
@@ -170,7 +182,9 @@ RUNGS_VARIANT(moments, cuda_welford) = {
     .summary = "one value at a time, merged thread, block, grid",
     .origin = "Welford 1962; Terriberry 2007; Pebay 2008",
     .tunables = TUNABLES,
+    .dtypes = MOMENTS_TYPES,
     .bound = "updating",
+    .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,
     .configuration = configuration,

@@ -9,6 +9,7 @@ VARIANT = {
     "origin": "PyTorch; the source's comparison",
     "framework": "torch",
     "bound": "updating",
+    "dtypes": ["f16", "bf16", "e4m3", "e5m2"],
 }
 
 

@@ -13,6 +13,7 @@ VARIANT = {
     "needs_gpu": True,
     "clock": "torch",
     "bound": "updating",
+    "dtypes": ["f16", "bf16", "e4m3", "e5m2"],
 }
 
 

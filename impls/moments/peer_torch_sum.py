@@ -12,9 +12,12 @@ VARIANT = {
     "needs_gpu": True,
     "clock": "torch",
     "outputs": ["mean"],
+    "dtypes": ["f16", "bf16"],
 }
 
 
 def prepare(case, tunables, shapes):
-    import_torch_cuda()
-    return lambda x: {"mean": x.sum(0) / case["params"]["rows"]}
+    torch, rows = import_torch_cuda(), case["params"]["rows"]
+    if case["dtype"] in ("f16", "bf16"):  # the sum in float32, of which it keeps the inner ones anyway
+        return lambda x: {"mean": (x.sum(0, dtype=torch.float32) / rows).to(x.dtype)}
+    return lambda x: {"mean": x.sum(0) / rows}

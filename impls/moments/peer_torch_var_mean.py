@@ -13,6 +13,7 @@ VARIANT = {
     "clock": "torch",
     "outputs": ["mean", "var"],
     "bound": "updating",
+    "dtypes": ["f16", "bf16"],
 }
 
 

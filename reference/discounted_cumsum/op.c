@@ -229,8 +229,8 @@ static const ParamSpec PARAMS[] = {
 };
 
 static const char *const FAMILIES[] = {
-    "uniform",     "normal", "ones",     "ramp",   "constant", "integers",  "offset1e3", "spike1e16",
-    "alternating", "mixed",  "denormal", "naninf", "sorted",   "heavytail", "real:NAME", NULL,
+    "uniform", "normal",   "ones",   "ramp",   "constant",  "integers", "offset1e3", "spike1e16", "alternating",
+    "mixed",   "denormal", "naninf", "sorted", "heavytail", "overflow", "real:NAME", NULL,
 };
 
 static const Bound BOUNDS[] = {

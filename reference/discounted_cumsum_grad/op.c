@@ -6,7 +6,8 @@
 static const ParamSpec PARAMS[] = {DISCOUNT_PARAMS, {0}};
 
 static const char *const FAMILIES[] = {
-    "uniform", "normal", "ones", "ramp", "integers", "offset1e3", "alternating", "mixed", "naninf", "sorted", "heavytail", NULL,
+    "uniform", "normal", "ones",   "ramp",      "integers", "offset1e3", "alternating",
+    "mixed",   "naninf", "sorted", "heavytail", "overflow", NULL,
 };
 
 static const Bound BOUNDS[] = {

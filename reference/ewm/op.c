@@ -32,8 +32,9 @@ static const ParamSpec PARAMS[] = {
 };
 
 static const char *const FAMILIES[] = {
-    "uniform", "normal",      "ones",  "ramp",     "constant", "integers", "offset1e3", "offset1e6", "offset1e8", "spike1e16",
-    "outlier", "alternating", "mixed", "denormal", "naninf",   "gaps",     "sorted",    "heavytail", "real:NAME", NULL,
+    "uniform",   "normal",    "ones",      "ramp",      "constant",    "integers",  "offset1e3",
+    "offset1e6", "offset1e8", "spike1e16", "outlier",   "alternating", "mixed",     "denormal",
+    "naninf",    "gaps",      "sorted",    "heavytail", "overflow",    "real:NAME", NULL,
 };
 
 static const Bound BOUNDS[] = {

@@ -26,9 +26,16 @@ static const ParamSpec PARAMS[] = {
     {0},
 };
 
+static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_E4M3, DTYPE_E5M2, DTYPE_COUNT};
+
+/* What is not x: of x's type, beside x of 8 bits in f32. */
+static DType other_dtype(DType x) {
+    return dtype_size(x) > 1 ? x : DTYPE_F32;
+}
+
 static const char *const FAMILIES[] = {
-    "uniform",   "normal",    "ones",   "ramp", "constant", "integers",  "offset1",   "offset1e3", "offset1e6",
-    "offset1e8", "spike1e16", "naninf", "huge", "sorted",   "heavytail", "real:NAME", NULL,
+    "uniform",   "normal",    "ones",   "ramp", "constant", "integers",  "offset1",  "offset1e3", "offset1e6",
+    "offset1e8", "spike1e16", "naninf", "huge", "sorted",   "heavytail", "overflow", "real:NAME", NULL,
 };
 
 static const Bound BOUNDS[] = {
@@ -51,17 +58,17 @@ static Status shapes(const Case *problem, Array *in, Array *out) {
     in[0] = array_1d("x", problem->dtype, rows);
     in[0].rank = 2;
     in[0].shape[1] = cols;
-    in[1] = array_1d("weights", problem->dtype, params_choice(&problem->params, "weights") == WEIGHTS_ROW ? rows : 0);
+    in[1] = array_1d("weights", other_dtype(problem->dtype), params_choice(&problem->params, "weights") == WEIGHTS_ROW ? rows : 0);
     for (int i = 0; i < MOMENTS_OUTPUT_COUNT; i++) {
         const bool wanted = i < MOMENTS_M5 || order >= (i == MOMENTS_M5 ? 5 : 6);
-        out[i] = array_1d(names[i], problem->dtype, wanted ? cols : 0);
+        out[i] = array_1d(names[i], other_dtype(problem->dtype), wanted ? cols : 0);
     }
     return STATUS_OK;
 }
 
 static Status adopt(const Array *in, Case *problem) {
     const Array *x = &in[0], *weights = &in[1];
-    if (x->rank < 0) return status_fail(STATUS_INVALID, "x: missing; an f32 or f64 array [rows, cols] is expected");
+    if (x->rank < 0) return status_fail(STATUS_INVALID, "x: missing; an array [rows, cols] of floating-point numbers is expected");
     if (x->rank != 1 && x->rank != 2)
         return status_fail(STATUS_INVALID, "x: two dimensions [rows, cols] are expected, or one for a single column, not %d",
                            x->rank);
@@ -75,7 +82,8 @@ static Status adopt(const Array *in, Case *problem) {
         return status_fail(STATUS_INVALID, "weights: one per row of x, [%zu], is expected, not %s", x->shape[0],
                            array_describe(weights, given, sizeof given));
     }
-    TRY(vector_expect_floats(weights, "weights", x));
+    const Array sums = {.dtype = DTYPE_F32};
+    TRY(vector_expect_floats(weights, "weights", other_dtype(x->dtype) == x->dtype ? x : &sums));
     double least, most;
     if (weights->data) TRY(moments_weights_range(weights, &least, &most)); /* else shapes are all that is known */
     return params_set(&problem->params, "weights", WEIGHTS[WEIGHTS_ROW]);
@@ -87,18 +95,25 @@ static Status generate(const Case *problem, int index, Array *in) {
     if (index == 1) {
         const uint64_t key = rng_at(problem->seed, UINT64_C(0x77656967687473));
         const bool heavy = strcmp(problem->input, "heavytail") == 0;
+        const double range = in->dtype == DTYPE_F16 ? 14 : 30;
 #pragma omp parallel for schedule(static)
-        for (size_t i = 0; i < n; i++) number_put(in, i, heavy ? exp2(60 * rng_uniform(key, i) - 30) : 0.5 + rng_uniform(key, i));
+        for (size_t i = 0; i < n; i++)
+            number_put(in, i, heavy ? exp2(2 * range * rng_uniform(key, i) - range) : 0.5 + rng_uniform(key, i));
         return STATUS_OK;
     }
     if (params_choice(&problem->params, "columns") != COLUMNS_SCALED) return STATUS_OK;
     const bool uniform = strcmp(problem->input, "uniform") == 0;
     const size_t cols = in->shape[1];
-#pragma omp parallel for schedule(static)
+    bool beyond = false;
+#pragma omp parallel for schedule(static) reduction(|| : beyond)
     for (size_t i = 0; i < n; i++) {
         const double c = (double)(i % cols + 1), value = number_at(in, i);
         number_put(in, i, uniform ? c * (3 * value - 1) : c * value);
+        beyond = beyond || (dtype_is_narrow(in->dtype) && isfinite(value) && !isfinite(number_at(in, i)));
     }
+    if (beyond)
+        return status_fail(STATUS_UNSUPPORTED, "columns=scaled has numbers beyond the range of %s: fewer columns",
+                           dtype_name(in->dtype));
     return STATUS_OK;
 }
 
@@ -108,14 +123,15 @@ static Work work(const Case *problem) {
     const double rows = (double)params_int(&problem->params, "rows"), cols = (double)params_int(&problem->params, "cols");
     const double order = (double)params_int(&problem->params, "order");
     const bool weighted = params_choice(&problem->params, "weights") == WEIGHTS_ROW;
-    return (Work){.bytes = rows * (cols + (weighted ? 1 : 0)) * (double)dtype_size(problem->dtype),
+    return (Work){.bytes = rows * (cols * (double)dtype_size(problem->dtype) +
+                                   (weighted ? (double)dtype_size(other_dtype(problem->dtype)) : 0)),
                   .flops = rows * cols * (2 + 2 * order + (weighted ? order : 0)),
                   .elements = rows * cols};
 }
 
 /* Columns without NaN and infinities, of which one element may decide every output, and the weights if there is such a column. */
 static double least_read(const Case *problem, const Array *in, int bound) {
-    (void)bound;
+    (void)problem, (void)bound;
     const size_t rows = in[0].shape[0], cols = in[0].shape[1];
     bool *decided = calloc(cols, sizeof *decided);
     if (!decided) return 0;
@@ -125,7 +141,7 @@ static double least_read(const Case *problem, const Array *in, int bound) {
     size_t read = 0;
     for (size_t c = 0; c < cols; c++) read += decided[c] ? 0 : rows;
     free(decided);
-    return (double)(read + (read > 0 ? array_count(&in[1]) : 0)) * (double)dtype_size(problem->dtype);
+    return (double)(read * dtype_size(in[0].dtype) + (read > 0 ? array_bytes(&in[1]) : 0));
 }
 
 enum { WRONG_DDOF, WRONG_BIAS, WRONG_EXCESS, WRONG_WEIGHTS };
@@ -173,6 +189,7 @@ RUNGS_OP(moments) = {
     .name = "moments",
     .summary = "mean, var, skewness, kurtosis, min, max of every column of x[rows, cols]",
     .params = PARAMS,
+    .dtypes = DTYPES,
     .families = FAMILIES,
     .bounds = BOUNDS,
     .in_count = 2,

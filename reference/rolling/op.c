@@ -18,7 +18,7 @@ static const ParamSpec PARAMS[] = {
 
 static const char *const FAMILIES[] = {
     "uniform", "normal",      "ones",  "ramp",     "constant", "integers", "offset1e3", "offset1e6", "offset1e8", "spike1e16",
-    "outlier", "alternating", "mixed", "denormal", "naninf",   "sorted",   "heavytail", "real:NAME", NULL,
+    "outlier", "alternating", "mixed", "denormal", "naninf",   "sorted",   "heavytail", "overflow",  "real:NAME", NULL,
 };
 
 static const Bound BOUNDS[] = {

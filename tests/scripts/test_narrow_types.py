@@ -47,9 +47,10 @@ def test_every_bf16(folder, words):
     """NumPy has no bfloat16: files hold two bytes an element, as ml_dtypes writes them."""
     np.save(folder / "x.npy", ALL.view("V2"))
     words = ("exec", *words, "--in", "x=x.npy", "--out", "y=y.npy", "--check")
-    expect_error(call(*words, cwd=folder), 2, "x.npy: dtype '<V2' has no name", "--set dtype=bf16")
-    done = call(*words, "--set", "dtype=bf16", cwd=folder)
-    expect(done.returncode == 0, "all bf16", done)
+    expect_error(call(*words, cwd=folder), 2, "x.npy: dtype '<V2' has no name", "--in x:bf16=", "--set dtype=bf16")
+    for named in (tuple(word.replace("x=", "x:bf16=") for word in words), (*words, "--set", "dtype=bf16")):
+        done = call(*named, cwd=folder)
+        expect(done.returncode == 0 and "y.npy: bf16[65536]" in done.stdout, "all bf16", done)
     y = np.load(folder / "y.npy")
     assert y.dtype == np.dtype("V2")
     bits, expected = y.view(np.uint16), doubled_bf16(ALL)
@@ -62,10 +63,12 @@ def test_files_of_other_types(folder):
     np.save(folder / "x.npy", np.zeros(8, np.float16))
     words = ("--in", "x=x.npy", "--out", "y=y.npy", "--set")
     expect_error(
-        call("exec", "moments/cpu_best", "--in", "x=x.npy", "--out", "mean=y.npy", cwd=folder),
-        2,
-        "x.npy: dtype f16; float32 or float64 is expected",
+        call("exec", "moments/cpu_best", "--in", "x=x.npy", "--out", "mean=y.npy", cwd=folder), 4, "does not take f16"
     )
+    for words in (("--in", "x:f32=x.npy"), ("--in", "x:half=x.npy")):
+        expect_error(
+            call("exec", VARIANT, *words, "--out", "y=y.npy", cwd=folder), 2, words[1].split("=")[0].split(":")[1]
+        )
     expect_error(call("exec", "rolling/cpu_best", *words, "window=2", cwd=folder), 4, "does not take f16")
     function = ("--set", "agg=apply", "--set", f"function={SOURCE / 'examples/apply/running_mean.cu'}")
     expect_error(call("exec", "rolling/cuda_apply", *words, "window=2", *function, cwd=folder), 2, "not of f16")
@@ -225,3 +228,104 @@ def test_sums_in_timed_calls(folder, dtype):
     (row,) = rows_of(out)
     expect(done.returncode == 0 and row["verdict"] == "pass", dtype, done)
     assert row["work"]["bytes"] == 2 * (2 * 3 * 3001 + 3) and "shift" in row["tells"], row["tells"]
+
+
+# ---- Numbers of 8 bits: OCP's definition, written down once more.
+
+
+def e4m3(bits):
+    sign, exponent, fraction = -1.0 if bits & 0x80 else 1.0, bits >> 3 & 15, bits & 7
+    if bits & 0x7F == 0x7F:
+        return np.nan
+    return sign * (fraction / 8 * 2.0**-6 if exponent == 0 else (1 + fraction / 8) * 2.0 ** (exponent - 7))
+
+
+EIGHT = {
+    "e4m3": ("V1", np.array([e4m3(bits) for bits in range(256)], np.float32)),
+    "e5m2": ("V1", (np.arange(256, dtype=np.uint16) << 8).view(np.float16).astype(np.float32)),
+}
+MOMENTS = pytest.mark.parametrize(
+    "words",
+    [
+        ("moments/cpu_two_pass",),
+        pytest.param(("moments/cuda_one_read_first_row", "--emulate"), marks=needs_emulator),
+        pytest.param(("moments/cuda_welford", "--emulate"), marks=needs_emulator),
+    ],
+)
+
+
+def save_as(path, bits, descr):
+    """As ml_dtypes' arrays are saved: '<V1', and '<f1', which NumPy itself has no type for."""
+    np.save(path, bits.view("V1"))
+    path.write_bytes(path.read_bytes().replace(b"'|V1'", f"'{descr}'".encode()))
+
+
+@MOMENTS
+@pytest.mark.parametrize("dtype", ["e4m3", "e5m2"])
+def test_every_number_of_8_bits(folder, words, dtype):
+    """The mean of one row is the row."""
+    expected, descr = EIGHT[dtype][1], {"e4m3": "<V1", "e5m2": "<f1"}[dtype]
+    save_as(folder / "x.npy", np.arange(256, dtype=np.uint8).reshape(1, 256), descr)
+    exec_words = ("exec", *words, "--in", "x=x.npy", "--out", "mean=m.npy", "--out", "max=b.npy", "--check")
+    expect_error(call(*exec_words, cwd=folder), 2, f"dtype '{descr}' has no name", f"--in x:{dtype}=", f"dtype={dtype}")
+    done = call(*exec_words, "--set", f"dtype={dtype}", cwd=folder)
+    expect(done.returncode == 0, dtype, done)
+    for name in ("m.npy", "b.npy"):
+        given = np.load(folder / name)
+        assert given.dtype == np.float32 and np.array_equal(given, expected, equal_nan=True), name
+
+
+@MOMENTS
+def test_moments_are_rounded_once(folder, words):
+    x = np.random.default_rng(7).standard_normal((400, 33)).astype(np.float16)
+    np.save(folder / "x.npy", x)
+    done = call("exec", *words, "--in", "x=x.npy", "--out", "mean=m.npy", "--out", "var=v.npy", "--check", cwd=folder)
+    expect(done.returncode == 0, "f16", done)
+    for name, right in (("m.npy", x.astype(float).mean(0)), ("v.npy", x.astype(float).var(0))):
+        given = np.load(folder / name)
+        assert given.dtype == np.float16 and np.count_nonzero(given != right.astype(np.float16)) <= 1
+
+
+def test_weights_of_8_bits_are_f32(folder):
+    save_as(folder / "x.npy", np.full((5, 2), 0x38, np.uint8), "<V1")
+    words = ("exec", "moments/cpu_two_pass", "--in", "x:e4m3=x.npy", "--in", "weights=w.npy", "--out", "mean=m.npy")
+    np.save(folder / "w.npy", np.ones(5, np.float16))
+    expect_error(call(*words, cwd=folder), 2, "f16")
+    np.save(folder / "w.npy", np.ones(5, np.float32))
+    expect(call(*words, "--check", cwd=folder).returncode == 0, "f32")
+    assert np.load(folder / "m.npy").tolist() == [1, 1]
+
+
+def test_masks_are_bools(folder):
+    np.save(folder / "x.npy", np.ones(8, np.float32))
+    np.save(folder / "s.npy", np.arange(8) == 4)
+    words = ("--in", "x=x.npy", "--in", "starts=s.npy", "--out", "y=y.npy", "--check")
+    expect(call("exec", "ewm/cpu_sequential", *words, cwd=folder).returncode == 0, "bool")
+
+
+@pytest.mark.parametrize("dtype", ["e4m3", "e5m2"])
+def test_timed_calls_of_8_bits(folder, dtype):
+    out = folder / "rows.jsonl"
+    done = call(
+        "run",
+        f"moments rows=3001 cols=5 dtype={dtype} input=normal",
+        "--variants",
+        "cpu_two_pass",
+        "--quick",
+        "--out",
+        out,
+    )
+    (row,) = rows_of(out)
+    expect(done.returncode == 0 and row["verdict"] == "pass", dtype, done)
+    assert row["work"]["bytes"] == 3001 * 5
+
+
+@pytest.mark.parametrize(
+    "case", ["input=offset1e6 dtype=f16", "input=offset1e3 dtype=e4m3", "columns=scaled cols=300 dtype=e4m3"]
+)
+def test_inputs_stay_in_range(folder, case):
+    """Families do not become infinities unseen."""
+    out = folder / "rows.jsonl"
+    call("run", f"moments rows=100 {case}", "--variants", "cpu_two_pass", "--verify-only", "--out", out)
+    (row,) = rows_of(out)
+    assert row["verdict"] != "pass" and "beyond the range" in row["reason"], row

@@ -57,7 +57,7 @@ static void errors_name_column_text_and_what_is_allowed(void **state) {
         {"double n", "column 8: 'n' is not allowed here", "name=value is expected"},
         {"double =3", "column 8: '=3' is not allowed here", "name=value is expected"},
         {"double n=", "column 8: n='' is not an integer", ""},
-        {"moments dtype=f16", "column 9: dtype='f16' is not allowed", "allowed: f32, f64"},
+        {"moments dtype=i32", "column 9: dtype='i32' is not allowed", "allowed: f32, f64, f16, bf16, e4m3, e5m2"},
         {"double dtype=i32", "column 8: dtype='i32' is not allowed", "allowed: f32, f64, f16, bf16"},
         {"double seed=-1", "column 8: seed='-1'", "from 0"},
         {"double seed=1e99", "column 8: seed='1e99'", "from 0"},

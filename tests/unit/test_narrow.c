@@ -1,4 +1,4 @@
-/* All 2^16 numbers of both types, their neighbours' midpoints, and rounding once. */
+/* All 2^16 and 2^8 numbers of the types, their neighbours' midpoints, and rounding once. */
 #include "base/narrow.h"
 
 #include <setjmp.h>
@@ -10,26 +10,27 @@
 #include <cmocka.h>
 #include <string.h>
 
-static const NarrowForm FORMS[] = {{5, 10}, {8, 7}};
+static const NarrowForm FORMS[] = {{5, 10, false}, {8, 7, false}, {4, 3, true}, {5, 2, false}};
+enum { COUNT = sizeof FORMS / sizeof *FORMS };
+static const unsigned SIGNS[COUNT] = {0x8000, 0x8000, 0x80, 0x80}, NANS[COUNT] = {0x7c01, 0x7f81, 0x7f, 0x7d}; /* the first */
 
-static bool is_nan(NarrowForm form, unsigned bits) {
-    return (bits & 0x7fff) > narrow_infinity(form);
+static bool is_nan(int f, unsigned bits) {
+    return (bits & (SIGNS[f] - 1)) >= NANS[f];
 }
 
 static void every_number_comes_back(void **state) {
     (void)state;
-    for (int f = 0; f < 2; f++)
-        for (unsigned bits = 0; bits < 1u << 16; bits++) {
+    for (int f = 0; f < COUNT; f++)
+        for (unsigned bits = 0; bits < 2 * SIGNS[f]; bits++) {
             const uint16_t again = narrow_bits(FORMS[f], narrow_value(FORMS[f], (uint16_t)bits));
-            if (is_nan(FORMS[f], bits) ? !is_nan(FORMS[f], again) : again != bits)
-                fail_msg("form %d: %04x became %04x", f, bits, again);
+            if (is_nan(f, bits) ? !is_nan(f, again) : again != bits) fail_msg("form %d: %04x became %04x", f, bits, again);
         }
 }
 
 /* Halfway to the next number the even one is nearest; a little to either side it is the nearer one. */
 static void halves_go_to_even(void **state) {
     (void)state;
-    for (int f = 0; f < 2; f++)
+    for (int f = 0; f < COUNT; f++)
         for (unsigned bits = 0; bits + 1 < narrow_infinity(FORMS[f]); bits++) {
             const double low = narrow_value(FORMS[f], (uint16_t)bits), high = narrow_value(FORMS[f], (uint16_t)(bits + 1));
             const double half = (low + high) / 2; /* exact */
@@ -37,7 +38,7 @@ static void halves_go_to_even(void **state) {
             assert_int_equal(narrow_bits(FORMS[f], half), bits + (bits & 1));
             assert_int_equal(narrow_bits(FORMS[f], nextafter(half, low)), bits);
             assert_int_equal(narrow_bits(FORMS[f], nextafter(half, high)), bits + 1);
-            assert_int_equal(narrow_bits(FORMS[f], -half), 0x8000 | (bits + (bits & 1)));
+            assert_int_equal(narrow_bits(FORMS[f], -half), SIGNS[f] | (bits + (bits & 1)));
         }
 }
 
@@ -68,6 +69,28 @@ static void bf16_is_half_an_f32(void **state) {
     }
 }
 
+/* OFP8 1.0, tables 1 and 2: e5m2 is the upper half of an f16. */
+static void numbers_of_8_bits(void **state) {
+    (void)state;
+    for (unsigned bits = 0; bits < 1u << 8; bits++) {
+        const double value = narrow_value(FORMS[3], (uint16_t)bits), wide = narrow_value(FORMS[0], (uint16_t)(bits << 8));
+        assert_true(isnan(wide) ? isnan(value) : value == wide && !signbit(value) == !signbit(wide));
+    }
+    static const struct {
+        unsigned bits;
+        double value;
+    } NAMED[] = {{0x7e, 448}, {0x08, 0x1p-6}, {0x07, 0.875 * 0x1p-6}, {0x01, 0x1p-9}, {0x00, 0}, {0x38, 1},
+                 {0x78, 256}, {0xfe, -448}};
+    for (size_t k = 0; k < sizeof NAMED / sizeof *NAMED; k++)
+        assert_true(narrow_value(FORMS[2], (uint16_t)NAMED[k].bits) == NAMED[k].value);
+    assert_int_equal(narrow_bits(FORMS[2], 464), 0x7e); /* halfway to what would be 480: even */
+    assert_int_equal(narrow_bits(FORMS[2], 464.001), 0x7f);
+    assert_int_equal(narrow_bits(FORMS[2], (double)-INFINITY), 0xff);
+    assert_int_equal(narrow_bits(FORMS[3], 61439.9), 0x7b);
+    assert_int_equal(narrow_bits(FORMS[3], 61440), 0x7c);
+    assert_true(narrow_end(FORMS[2]) == 480 && narrow_largest(FORMS[2]) == 448 && narrow_largest(FORMS[3]) == 57344);
+}
+
 /* From f32, 1 + 2^-11 + 2^-24 is above the half; by way of a type in between it would be rounded twice, down. */
 static void rounded_once(void **state) {
     (void)state;
@@ -78,7 +101,7 @@ static void rounded_once(void **state) {
 /* Within the range it is what narrow_bits() makes; beyond, the digits stay and the end tells. */
 static void nearest_without_an_end(void **state) {
     (void)state;
-    for (int f = 0; f < 2; f++) {
+    for (int f = 0; f < COUNT; f++) {
         const NarrowForm form = FORMS[f];
         for (unsigned bits = 0; bits + 1 < narrow_infinity(form); bits++)
             for (int k = 1; k < 4; k++) {
@@ -97,6 +120,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_number_comes_back), cmocka_unit_test(halves_go_to_even), cmocka_unit_test(the_ends_of_the_range),
         cmocka_unit_test(bf16_is_half_an_f32),     cmocka_unit_test(rounded_once),      cmocka_unit_test(nearest_without_an_end),
+        cmocka_unit_test(numbers_of_8_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,6 +60,7 @@ CASES = {
     "moments": [
         "moments rows=2011 cols=37 dtype=f64 input=normal",
         "moments rows=2011 cols=37 dtype=f32 input=offset1e3",
+        "moments rows=2011 cols=37 dtype=bf16 input=uniform",
     ],
     "redact": ["redact rows=10007 nulls=some"],
 }

@@ -1,5 +1,5 @@
-/* narrow.h - what goes wrong with f16 and bf16: sums in the type itself, inputs or factors cut to fewer digits, outputs cut instead
- * of rounded. */
+/* narrow.h - what goes wrong with f16, bf16 and fp8: sums in the type itself, inputs or factors cut to fewer digits, outputs cut
+ * instead of rounded. */
 #ifndef MUTANTS_NARROW_H
 #define MUTANTS_NARROW_H
 
@@ -8,8 +8,8 @@
 
 typedef struct Narrow {
     bool sums;      /* every sum is rounded to the type */
-    bool inputs;    /* f16 becomes bf16, bf16 a number of four digits */
-    bool truncates; /* outputs */
+    bool inputs;    /* f16 becomes bf16, bf16 a number of four digits, of 8 bits one of two */
+    bool truncates; /* outputs of 16 bits */
     bool factors;   /* what is to be an f32 is rounded to the type */
 } Narrow;
 
@@ -20,7 +20,8 @@ static inline bool is_narrow(const VariantArgs *args) {
 static inline float narrow_input(const Narrow *wrong, const Array *from, size_t i) {
     const double x = number_at(from, i);
     if (!wrong->inputs) return (float)x;
-    return (float)(from->dtype == DTYPE_F16 ? number_rounded(DTYPE_BF16, x) : narrow_nearest((NarrowForm){8, 3}, x));
+    return (float)(from->dtype == DTYPE_F16 ? number_rounded(DTYPE_BF16, x)
+                                            : narrow_nearest((NarrowForm){8, from->dtype == DTYPE_BF16 ? 3 : 1, false}, x));
 }
 
 static inline float narrow_factor(const Narrow *wrong, DType dtype, float factor) {
@@ -34,7 +35,7 @@ static inline float narrow_sum(const Narrow *wrong, DType dtype, float sum) {
 static inline void narrow_output(const Narrow *wrong, Array *to, size_t i, float value) {
     number_put(to, i, value);
     uint16_t *bits = (uint16_t *)to->data + i;
-    if (wrong->truncates && fabs(number_at(to, i)) > fabs((double)value)) --*bits;
+    if (wrong->truncates && dtype_size(to->dtype) == sizeof *bits && fabs(number_at(to, i)) > fabs((double)value)) --*bits;
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* Mutants: moments by two passes with a correction, in double, one thread, order 4, no weights, with one mistake each. */
 #include "../common/mutants.h"
+#include "../common/narrow.h"
 
 #include <math.h>
 
@@ -13,21 +14,41 @@ typedef struct Mistakes {
     bool last_column_lost; /* a copy of the one before */
     bool empty_part;       /* what no row belongs to is merged in as if it had a 0 */
     bool nan_passed_over;  /* by fmin and fmax */
+    Narrow narrow;
 } Mistakes;
+
+#define MUTANTS(M)                                                                                                                 \
+    M(nothing, 0)                                                                                                                  \
+    M(ddof_one, .ddof_one = true)                                                                                                  \
+    M(empty_part, .empty_part = true)                                                                                              \
+    M(excess_kurtosis, .excess_kurtosis = true)                                                                                    \
+    M(float_sums, .float_sums = true)                                                                                              \
+    M(last_column, .last_column_lost = true)                                                                                       \
+    M(last_row, .last_row_lost = true)                                                                                             \
+    M(narrow_inputs, .narrow.inputs = true)                                                                                        \
+    M(narrow_outputs, .narrow.truncates = true)                                                                                    \
+    M(narrow_sums, .narrow.sums = true)                                                                                            \
+    M(passes_over_nan, .nan_passed_over = true)                                                                                    \
+    M(raw_squares, .raw_squares = true)                                                                                            \
+    M(unbiased_skewness, .unbiased_skewness = true)
+MUTANT_TABLE(Mistakes)
 
 static double element_of(const VariantArgs *args, size_t row, size_t column) {
     const size_t i = row * args->in[0].shape[1] + column;
-    return args->problem->dtype == DTYPE_F32 ? (double)((const float *)args->in[0].data)[i] : ((const double *)args->in[0].data)[i];
+    const Narrow *wrong = &mutant_of(args)->narrow;
+    return is_narrow(args) ? (double)narrow_input(wrong, &args->in[0], i) : number_at(&args->in[0], i);
 }
 
 static void give(const VariantArgs *args, int output, size_t column, double value) {
-    if (args->problem->dtype == DTYPE_F32)
-        ((float *)args->out[output].data)[column] = (float)value;
+    if (is_narrow(args))
+        narrow_output(&mutant_of(args)->narrow, &args->out[output], column, (float)value);
     else
-        ((double *)args->out[output].data)[column] = value;
+        number_put(&args->out[output], column, value);
 }
 
-static double added(double sum, double value, const Mistakes *wrong) {
+static double added(const VariantArgs *args, double sum, double value) {
+    const Mistakes *wrong = mutant_of(args);
+    if (wrong->narrow.sums) return number_rounded(args->problem->dtype, sum + value);
     return wrong->float_sums ? (double)((float)sum + (float)value) : sum + value;
 }
 
@@ -48,12 +69,12 @@ static void moments_of(const VariantArgs *args, size_t column, const Mistakes *w
     const double n = (double)rows;
     double sum[5] = {0}, low, high, mean = 0, squares = 0;
     extremes(args, column, rows, wrong, &low, &high);
-    for (size_t r = 0; r < rows; r++) mean = added(mean, element_of(args, r, column), wrong);
+    for (size_t r = 0; r < rows; r++) mean = added(args, mean, element_of(args, r, column));
     mean /= n;
     for (size_t r = 0; r < rows; r++) {
         const double x = element_of(args, r, column), d = x - mean;
-        squares = added(squares, x * x, wrong);
-        for (int p = 1; p <= 4; p++) sum[p] = added(sum[p], pow(d, p), wrong);
+        squares = added(args, squares, x * x);
+        for (int p = 1; p <= 4; p++) sum[p] = added(args, sum[p], pow(d, p));
     }
     const double off = sum[1] / n, m2 = sum[2] / n - off * off;
     const double m3 = sum[3] / n - 3 * off * sum[2] / n + 2 * off * off * off;
@@ -73,29 +94,19 @@ static Status two_pass(const VariantArgs *args, Mistakes wrong) {
     for (size_t c = 0; c + (wrong.last_column_lost ? 1 : 0) < columns; c++) moments_of(args, c, &wrong);
     for (int o = 0; o < 6 && wrong.last_column_lost; o++) {
         const size_t last = columns - 1;
-        const void *data = args->out[o].data;
-        give(args, o, last,
-             args->problem->dtype == DTYPE_F32 ? (double)((const float *)data)[last - 1] : ((const double *)data)[last - 1]);
+        give(args, o, last, number_at(&args->out[o], last - 1));
     }
     return STATUS_OK;
 }
-
-#define MUTANTS(M)                                                                                                                 \
-    M(nothing, 0)                                                                                                                  \
-    M(ddof_one, .ddof_one = true)                                                                                                  \
-    M(empty_part, .empty_part = true)                                                                                              \
-    M(excess_kurtosis, .excess_kurtosis = true)                                                                                    \
-    M(float_sums, .float_sums = true)                                                                                              \
-    M(last_column, .last_column_lost = true)                                                                                       \
-    M(last_row, .last_row_lost = true)                                                                                             \
-    M(passes_over_nan, .nan_passed_over = true)                                                                                    \
-    M(raw_squares, .raw_squares = true)                                                                                            \
-    M(unbiased_skewness, .unbiased_skewness = true)
-MUTANT_TABLE(Mistakes)
 
 static Status run(const VariantArgs *args) {
     return two_pass(args, *mutant_of(args));
 }
 
-RUNGS_VARIANT(moments, cpu_mutants) = {
-    .backend = BACKEND_CPU, .summary = "moments with one mistake", .origin = "tests", .tunables = TUNABLES, .run = run};
+static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_E4M3, DTYPE_E5M2, DTYPE_COUNT};
+RUNGS_VARIANT(moments, cpu_mutants) = {.dtypes = DTYPES,
+                                       .backend = BACKEND_CPU,
+                                       .summary = "moments with one mistake",
+                                       .origin = "tests",
+                                       .tunables = TUNABLES,
+                                       .run = run};
