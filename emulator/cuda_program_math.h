@@ -254,6 +254,25 @@ static inline unsigned __ballot(int predicate, EmulatorSite site = emulator_here
 }
 
 /* ---- Half precision: what the toolkit's headers leave to a device compiler. An operation is rounded once. */
+
+/* p + c for a number that is rounded to fewer digits then: of an inexact sum the neighbour with an odd last bit, so that no rounding
+ * takes it for a tie (Boldo and Melquiond 2008). A product of two numbers of 16 bits is exact. */
+static inline double emulator_odd_sum(double p, double c) {
+    const double sum = p + c, part = sum - p, error = (p - (sum - part)) + (c - part);
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    if (!(fabs(sum) < INFINITY) || error == 0 || bits % 2 == 1) return sum;
+    bits = (error > 0) == (sum > 0) ? bits + 1 : bits - 1;
+    double odd;
+    memcpy(&odd, &bits, sizeof odd);
+    return odd;
+}
+static inline __half emulator___float2half(double x) {
+    return __double2half(x);
+}
+static inline __nv_bfloat16 emulator___float2bfloat16(double x) {
+    return __double2bfloat16(x);
+}
 #define EMULATOR_HALF_UNARY(H, H2, to, from, name, value)                                                                          \
     static inline H h##name(H h) {                                                                                                 \
         const float x = to(h);                                                                                                     \
@@ -282,7 +301,7 @@ static inline unsigned __ballot(int predicate, EmulatorSite site = emulator_here
 #define EMULATOR_HALF(H, H2, to, from)                                                                                             \
     EMULATOR_HALF_SHARED(H)                                                                                                        \
     EMULATOR_HALF_SHARED(H2)                                                                                                       \
-    EMULATOR_FUNCTION(H, __hfma, (H a, H b, H c), from((float)fma((double)to(a), (double)to(b), (double)to(c))))                   \
+    EMULATOR_FUNCTION(H, __hfma, (H a, H b, H c), emulator_##from(emulator_odd_sum((double)to(a) * (double)to(b), (double)to(c))))        \
     EMULATOR_FUNCTION(H, __hfma_sat, (H a, H b, H c), from(__saturatef(to(__hfma(a, b, c)))))                                      \
     EMULATOR_FUNCTION(H, __hfma_relu, (H a, H b, H c), from(fmaxf(to(__hfma(a, b, c)), 0)))                                        \
     EMULATOR_FUNCTION(H2, __hfma2, (H2 a, H2 b, H2 c), (H2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y))))                         \

@@ -31,6 +31,14 @@ def from_arrow(arrow):
     return arrow.to_numpy(**({} if type(arrow) is pyarrow.ChunkedArray else {"zero_copy_only": False}))
 
 
+# Types that NumPy and PyTorch call the same, and that NumPy has from ml_dtypes, as ones of no kind that it knows.
+OF_ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+
+
+def is_number(dtype):
+    return dtype.kind in "biuf" or dtype.name in OF_ML_DTYPES
+
+
 class Numpy:
     """give(array, held): the library's form of an array or a column of strings; in `held`, its form of others, where that can be written.
     memory(given): an array of the memory of an input, which says where it is by NumPy's or CUDA's array interface.
@@ -73,7 +81,7 @@ class Torch(Numpy):
 
     def give(self, array, held):
         name = array.dtype.name
-        own = getattr(self.torch, name) if name in ("bfloat16", "float8_e4m3fn", "float8_e5m2") else None
+        own = getattr(self.torch, name) if name in OF_ML_DTYPES else None
         with warnings.catch_warnings(), self.torch.no_grad():
             warnings.simplefilter("ignore", UserWarning)  # of memory that must not be written
             tensor = self.torch.from_numpy(array.view(f"i{array.itemsize}") if own else array)
@@ -87,11 +95,13 @@ class Torch(Numpy):
         if value.layout is not self.torch.strided or value.device.type not in ("cpu", "cuda"):
             raise Failure("check", f"run() gives a tensor that is {value.layout} on {value.device.type}")
         value = self.cpu(self.detach(value))
-        if value.dtype is not self.torch.bfloat16:
+        name = str(value.dtype).removeprefix("torch.")
+        if name not in OF_ML_DTYPES:
             return self.numpy(value)
         import ml_dtypes
 
-        return self.numpy(self.view(value, self.torch.int16)).view(ml_dtypes.bfloat16)
+        integer = self.torch.int16 if value.itemsize == 2 else self.torch.int8
+        return self.numpy(self.view(value, integer)).view(getattr(ml_dtypes, name))
 
 
 class Cupy(OnGpu):
@@ -454,7 +464,7 @@ class Exchange:
             if type(value) in form.types:
                 taken = form.take(value)
                 if isinstance(taken, numpy.ndarray) and (
-                    type(taken) is not numpy.ndarray or taken.dtype.kind not in "biuf"
+                    type(taken) is not numpy.ndarray or not is_number(taken.dtype)
                 ):
                     raise Failure("check", f"output {name} is an array of {taken.dtype}; numbers are expected")
                 return taken

@@ -1,9 +1,9 @@
 /* _lines.cuh - how the CUDA variants without shape limits cut a matrix [rows, cols]: into lines, slabs and chunks.
  *
- * Loads are 16 bytes wide (a pack: 4 floats or 2 doubles; of types of one byte 8 elements, for a thread has registers for no more
- * columns). `fold` rows are glued into one line, so that a line is a whole number of packs: 4 rows of an odd number of floats, 1
- * row of a multiple of 4. Element e of a line belongs to column e % cols. A narrow matrix has few columns but long lines, and
- * neighbouring threads always read neighbouring memory.
+ * Loads are 16 bytes wide (a pack: 4 floats or 2 doubles; of types of 16 and 8 bits 4 elements, too, 8 or 4 bytes, for 8 columns
+ * of a thread spill registers: 2.3 times the time of float). `fold` rows are glued into one line, so that a line is a whole number
+ * of packs: 4 rows of an odd number of floats, 1 row of a multiple of 4. Element e of a line belongs to column e % cols. A narrow
+ * matrix has few columns but long lines, and neighbouring threads always read neighbouring memory.
  *
  * A block of 256 threads takes a slab of tx packs of the line, and a chunk of the lines, ty = 256 / tx at a time: thread (x, y)
  * takes pack x of the slab in lines y, y + ty, ... of the chunk, LINES loads in flight at once. Rows after the last complete line
@@ -36,7 +36,7 @@ struct MomentsPlan {
     { "chunks", "chunks of rows; 0: as many as the device takes at once", PARAM_INT, "0", 0, 1e6, NULL }
 
 __host__ __device__ constexpr size_t pack_elements(size_t size) {
-    return size == 1 ? 8 : 16 / size;
+    return size < 4 ? 4 : 16 / size;
 }
 
 /* Few enough chunks that all blocks are resident at once, and as many as that allows. If the slabs alone are more than that, or

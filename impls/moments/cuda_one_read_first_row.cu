@@ -1,10 +1,9 @@
 /* Idea: one read at the bandwidth of the memory, and nothing but sums. Blocks take slabs of columns x chunks of rows (_lines.cuh),
- * as many as the device holds at once; a thread has 4 columns in registers and 8 loads in flight, of types of
- * 16 and 8 bits 8 columns and 4 loads. Distances are from the same point
+ * as many as the device holds at once; a thread has 4 columns in registers and 8 loads in flight. Distances are from the same point
  * in all blocks, the column's first row. So the sums of threads, of blocks and of chunks simply add up. A second kernel, one block
  * for a few columns, adds the chunks' sums and moves them to the mean; it is launched early (early_launch.cuh), so its blocks wait
  * in their places for the last sums. A matrix of few rows has one block for each pack of columns, and no second kernel.
- * Traffic: 1 read of the matrix in loads of 16 bytes, 8 in flight per thread; 40 bytes (order 4) per column and chunk, written once and
+ * Traffic: 1 read of the matrix in loads of 16 bytes (f16, bf16: 8, e4m3, e5m2: 4), 8 in flight per thread; 40 bytes (order 4) per column and chunk, written once and
  *   read once from the L2 cache. 2 launches; 1 if there is a single chunk of whole rows.
  * Rounding: in double. The first row is one of the data, so it is at most sqrt(n) sigma from the mean, and sums exceed the moments
  *   n-fold at most, however far out it is: relative errors of n 2^-53. That is below the bound of float data for any n, not for
@@ -62,7 +61,7 @@ static __global__ void __launch_bounds__(WIDE ? WIDE_THREADS : MOMENTS_THREADS, 
     constexpr unsigned SIZE = PACK<T>;
     DYN_SHARED(double, shared);
     const MomentsPart part = part_of_thread<T>(plan);
-    constexpr unsigned IN_FLIGHT = ORDER > 4 || SIZE > 4 ? 4 : WIDE ? 12 : 8; /* of types of 16 bits as many bytes of fewer rows */
+    constexpr unsigned IN_FLIGHT = ORDER > 4 ? 4 : WIDE ? 12 : 8;
     SlabReader<T, ORDER, IN_FLIGHT> reader(view, plan, part);
     ShiftedColumn<float, ORDER> column[SIZE];
 #pragma unroll
