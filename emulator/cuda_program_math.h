@@ -255,8 +255,8 @@ static inline unsigned __ballot(int predicate, EmulatorSite site = emulator_here
 
 /* ---- Half precision: what the toolkit's headers leave to a device compiler. An operation is rounded once. */
 
-/* p + c for a number that is rounded to fewer digits then: of an inexact sum the neighbour with an odd last bit, so that no rounding
- * takes it for a tie (Boldo and Melquiond 2008). A product of two numbers of 16 bits is exact. */
+/* p + c for a number that is rounded to fewer digits then: of an inexact sum the neighbour with an odd last bit, so that no
+ * rounding takes it for a tie (Boldo and Melquiond 2008). A product of two numbers of 16 bits is exact. */
 static inline double emulator_odd_sum(double p, double c) {
     const double sum = p + c, part = sum - p, error = (p - (sum - part)) + (c - part);
     uint64_t bits;
@@ -301,7 +301,7 @@ static inline __nv_bfloat16 emulator___float2bfloat16(double x) {
 #define EMULATOR_HALF(H, H2, to, from)                                                                                             \
     EMULATOR_HALF_SHARED(H)                                                                                                        \
     EMULATOR_HALF_SHARED(H2)                                                                                                       \
-    EMULATOR_FUNCTION(H, __hfma, (H a, H b, H c), emulator_##from(emulator_odd_sum((double)to(a) * (double)to(b), (double)to(c))))        \
+    EMULATOR_FUNCTION(H, __hfma, (H a, H b, H c), emulator_##from(emulator_odd_sum((double)to(a) * (double)to(b), (double)to(c)))) \
     EMULATOR_FUNCTION(H, __hfma_sat, (H a, H b, H c), from(__saturatef(to(__hfma(a, b, c)))))                                      \
     EMULATOR_FUNCTION(H, __hfma_relu, (H a, H b, H c), from(fmaxf(to(__hfma(a, b, c)), 0)))                                        \
     EMULATOR_FUNCTION(H2, __hfma2, (H2 a, H2 b, H2 c), (H2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y))))                         \

@@ -173,7 +173,7 @@ static void print_row(const Instance *instance, int output, const Sharpness *fou
 
 static Status show(const Case *problem, bool as_json) {
     Instance instance;
-    Sharpness found[OP_MAX_ARRAYS] = {{{0}, 0, 0, {0, 0, false}}};
+    Sharpness found[OP_MAX_ARRAYS] = {{{0}, 0, 0, {0, 0}}};
     TRY(instance_create(registry_op(problem->op), problem, &instance));
     const Status status = measure(&instance, found);
     for (int o = 0; status == STATUS_OK && o < instance.op->out_count; o++) {

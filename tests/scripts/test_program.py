@@ -42,6 +42,14 @@ def test_groups_half_precision_and_managed_memory():
     assert (done.returncode, done.stdout) == (0, "0 wrong, warps of 32, resident\n"), done.stderr
 
 
+def test_arithmetic_of_16_and_8_bits_is_a_gpus():
+    """halves.txt: what halves.cu says on an H200, of all pairs; here those of one upper byte, among them the largest of f16."""
+    lines = [line.split() for line in (SOURCE / "halves.txt").read_text().splitlines()]
+    done = attempt("halves.cu", "--", "123", "1")
+    found = [line.split() for line in done.stdout.splitlines()]
+    assert found == [[name, digests[123 if len(digests) > 1 else 0]] for name, *digests in lines], done.stderr
+
+
 def test_cuda_std_atomics_and_thrust_by_their_own_headers():
     done = attempt("cccl.cu")
     if "'cuda/atomic' file not found" in done.stderr:
