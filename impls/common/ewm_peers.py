@@ -44,3 +44,28 @@ def adjusted(case):
 def weight_sums(math_of, q, places):
     """1 + q + .. + q^i for every i of `places`, in closed form; math_of: numpy, cupy or torch."""
     return math_of.expm1((places + 1) * math.log(q)) / (q - 1) if q else math_of.ones_like(places)
+
+
+def filter_of(math_of, lfilter, case, x):
+    """The state of a peer by lfilter: with adjust, the filter 1 / (1 - q z^-1) over the weights' sum; without, alpha over the same. math_of: numpy or
+    cupy; x: the shape of the input."""
+    alpha, q = decay(case)
+    adjust = adjusted(case)
+    return {
+        "lfilter": lfilter,
+        "q": q,
+        "b": math_of.array([1 if adjust else alpha], x.dtype),
+        "a": math_of.array([1, -q], x.dtype),
+        "weights": weight_sums(math_of, q, math_of.arange(x.size)).astype(x.dtype) if adjust else None,
+    }
+
+
+def filtered(state, x, before):
+    """before: what the filter without adjust begins with, so that y[0] = x[0]."""
+    if x.size == 0:
+        return x
+    if state["weights"] is None:
+        return state["lfilter"](state["b"], state["a"], x, zi=before)[0]
+    sums = state["lfilter"](state["b"], state["a"], x)
+    sums /= state["weights"]
+    return sums

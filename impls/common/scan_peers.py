@@ -21,6 +21,13 @@ def reading_order(case, array):
     return array[:, ::-1] if is_right(case) else array
 
 
-def filter_coefficients(numpy, decay, dtype):
-    """(b, a) of the recurrence y[i] = x[i] + decay y[i-1]."""
-    return numpy.array([1], dtype), numpy.array([1, -decay], dtype)
+def filter_of(math_of, lfilter, case, x):
+    """The state of a peer by lfilter: the recurrence y[i] = x[i] + gamma y[i-1]. math_of: numpy or cupy; x: the shape of the input."""
+    coefficients = [math_of.array(values, x.dtype) for values in ([1], [1, -float(case["params"]["gamma"])])]
+    return lfilter, case, coefficients
+
+
+def filtered(state, inputs):
+    lfilter, case, coefficients = state
+    x = reading_order(case, inputs["x"])
+    return reading_order(case, lfilter(*coefficients, x)) if x.size else x

@@ -9,25 +9,8 @@
 
 enum { ROWS = 4 };
 
-#define DEFINE_ROWS(T, suffix)                                                                                                     \
-    /* `rows` rows from `row` on; a constant at each call. */                                                                      \
-    static inline __attribute__((always_inline)) void rows_##suffix(const DcsJob *job, size_t row, size_t rows) {                  \
-        const DcsWalk walk = dcs_walk(job, row, 0);                                                                                \
-        const T *x = (const T *)job->x + walk.first, *gamma = (const T *)job->gamma + walk.gamma_first;                            \
-        const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;                                                        \
-        T *y = (T *)job->y + walk.first, g[ROWS], carry[ROWS] = {0};                                                               \
-        for (size_t l = 0; l < rows; l++) g[l] = gamma[l * job->gamma_row];                                                        \
-        for (ptrdiff_t p = 0; p < (ptrdiff_t)job->n; p++) {                                                                        \
-            for (size_t l = 0; l < rows; l++) {                                                                                    \
-                const ptrdiff_t i = p * walk.step + (ptrdiff_t)(l * job->n);                                                       \
-                if (walk.gamma_step != 0) g[l] = gamma[i];                                                                         \
-                carry[l] = reset && reset[i] != 0 ? x[i] : x[i] + g[l] * carry[l];                                                 \
-                y[i] = carry[l];                                                                                                   \
-            }                                                                                                                      \
-        }                                                                                                                          \
-    }
-DEFINE_ROWS(float, f32)
-DEFINE_ROWS(double, f64)
+DCS_DEFINE_ROWS(float, f32, ROWS)
+DCS_DEFINE_ROWS(double, f64, ROWS)
 
 static Status run(const VariantArgs *args) {
     DcsJob job = dcs_job(args);

@@ -3,7 +3,7 @@ in one thread per row, then added. Limits: one gamma; it counts elements in int;
 To the right it is given, and gives, views that run backwards."""
 
 from peer import import_cupy
-from scan_peers import INT_ELEMENTS, filter_coefficients, only, reading_order
+from scan_peers import INT_ELEMENTS, filter_of, filtered, only
 
 VARIANT = {
     "summary": "CuPy lfilter",
@@ -24,10 +24,8 @@ def prepare(case, tunables, shapes):
     cupy = import_cupy()
     from cupyx.scipy import signal
 
-    b, a = filter_coefficients(cupy, float(case["params"]["gamma"]), shapes["x"].dtype)
-    return {"lfilter": signal.lfilter, "case": case, "b": b, "a": a}
+    return filter_of(cupy, signal.lfilter, case, shapes["x"])
 
 
 def run(state, inputs):
-    x = reading_order(state["case"], inputs["x"])
-    return reading_order(state["case"], state["lfilter"](state["b"], state["a"], x)) if x.size else x
+    return filtered(state, inputs)

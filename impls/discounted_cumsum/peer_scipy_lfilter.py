@@ -2,7 +2,7 @@
 precision. Traffic: to the right it reads and writes its rows backwards, through views. Limits: one gamma; after an infinity it gives
 NaN, for it pads b with a zero and multiplies."""
 
-from scan_peers import filter_coefficients, only, reading_order
+from scan_peers import filter_of, filtered, only
 
 VARIANT = {
     "summary": "scipy.signal.lfilter",
@@ -19,10 +19,8 @@ def prepare(case, tunables, shapes):
     import numpy
     from scipy import signal
 
-    b, a = filter_coefficients(numpy, float(case["params"]["gamma"]), shapes["x"].dtype)
-    return {"lfilter": signal.lfilter, "case": case, "b": b, "a": a}
+    return filter_of(numpy, signal.lfilter, case, shapes["x"])
 
 
 def run(state, inputs):
-    x = reading_order(state["case"], inputs["x"])
-    return reading_order(state["case"], state["lfilter"](state["b"], state["a"], x)) if x.size else x
+    return filtered(state, inputs)

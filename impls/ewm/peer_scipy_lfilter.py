@@ -2,7 +2,7 @@
 started so that y[0] = x[0]. The case's own precision. Limits: mean; a NaN stays for good, so nan=decay is right for inputs
 without one, and after an infinity there is NaN; one series."""
 
-from ewm_peers import adjusted, decay, weight_sums
+from ewm_peers import filter_of, filtered
 from scan_peers import only
 
 VARIANT = {
@@ -21,24 +21,9 @@ def prepare(case, tunables, shapes):
     import numpy
     from scipy import signal
 
-    alpha, q = decay(case)
-    x, adjust = shapes["x"], adjusted(case)
-    return {
-        "lfilter": signal.lfilter,
-        "q": q,
-        "adjust": adjust,
-        "b": numpy.array([1 if adjust else alpha], x.dtype),
-        "a": numpy.array([1, -q], x.dtype),
-        "weights": weight_sums(numpy, q, numpy.arange(x.size)).astype(x.dtype) if adjust else None,
-    }
+    return filter_of(numpy, signal.lfilter, case, shapes["x"])
 
 
 def run(state, inputs):
     x = inputs["x"]
-    if x.size == 0:
-        return x
-    if state["adjust"]:
-        sums = state["lfilter"](state["b"], state["a"], x)
-        sums /= state["weights"]
-        return sums
-    return state["lfilter"](state["b"], state["a"], x, zi=x[:1] * x.dtype.type(state["q"]))[0]
+    return filtered(state, x, x[:1] * x.dtype.type(state["q"]))
