@@ -1,6 +1,8 @@
 """peer_own.py - what the harness calls in a peer's process, kept before the peer is imported: one that replaces a function would compute where no clock
 runs. Seen is what Python's own means change; SECURITY.md says what is not."""
 
+import signal
+
 from peer_protocol import Failure
 
 ABSENT = object()
@@ -13,11 +15,15 @@ def functions_of(names):
     return [(name, value, getattr(value, "__code__", None)) for name, value in found]
 
 
+def handlers():
+    return [signal.getsignal(number) for number in signal.valid_signals()]
+
+
 class Own:
-    """Functions of modules, of the classes that these define, and of the libraries that they use; objects have none in place of their class's."""
+    """Functions of modules, of the classes that these define, and of the libraries and types that they use; objects have none in place of their class's."""
 
     def __init__(self, modules, libraries, objects):
-        places = [(module.__name__, vars(module)) for module in (*modules, *libraries)]
+        places = [(thing.__name__, vars(thing)) for thing in (*modules, *libraries)]
         for module in modules:
             classes = [value for value in vars(module).values() if isinstance(value, type)]
             places += [(c.__qualname__, vars(c)) for c in classes if c.__module__ == module.__name__]
@@ -25,8 +31,11 @@ class Own:
         for thing in objects:
             methods = [name for name, value, code in functions_of(vars(type(thing))) if code]
             self.kept += [(type(thing).__qualname__, vars(thing), name, ABSENT, None) for name in methods]
+        self.handlers = handlers()
 
     def expect_kept(self):
+        if handlers() != self.handlers:
+            raise Failure("check", "sets a handler of a signal, which would compute outside of every sample")
         for where, names, name, value, code in self.kept:
             now = names.get(name, ABSENT)
             if now is not value or getattr(now, "__code__", None) is not code:

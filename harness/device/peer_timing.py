@@ -2,6 +2,7 @@
 library (librungs_measure.so), called through ctypes on the library's own stream. JAX hands out no stream: peer_libraries.py times it."""
 
 import ctypes
+import gc
 import os
 
 import peer_protocol as wire
@@ -97,7 +98,7 @@ class Engine:
 
     def time(self, mode, run, limits, rotation=None):
         """One mode as the protocol's reply has it. What run() and rotation (peer_rotation.py) raise is raised here."""
-        raised, kept, library = [], [None], self.library
+        raised, kept, library, callbacks, collecting = [], [None], self.library, gc.callbacks, list(gc.callbacks)
 
         def guarded(work):
             try:
@@ -109,6 +110,7 @@ class Engine:
 
         def call():
             kept[0] = run()  # the result of the call before is released: its memory serves the next one
+            callbacks[:] = collecting  # what allocates next, outside the clock, would call others
 
         def before(place):
             rotation.before(place)

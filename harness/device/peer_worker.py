@@ -162,7 +162,8 @@ class Worker:
             self.wait(None)
             names = (__name__, "peer_forms", "peer_libraries", "peer_own", "peer_rotation", "peer_timing")
             objects = (self, self.exchange, *self.exchange.forms)
-            self.own = Own([sys.modules[name] for name in names], [builtins, sys.modules["numpy"]], objects)
+            kinds = {kind for form in self.exchange.forms for given in form.types for kind in given.__mro__}
+            self.own = Own([sys.modules[name] for name in names], [builtins, sys.modules["numpy"], *kinds], objects)
 
     @property
     def clock(self):
@@ -324,7 +325,7 @@ def refuse_hooks():
     def refuse(*_, **__):
         raise Failure("check", "sets a hook of the interpreter, which would compute outside of every sample")
 
-    sys.setprofile = sys.settrace = refuse
+    sys.setprofile = sys.settrace = sys.addaudithook = refuse
     if monitoring := getattr(sys, "monitoring", None):  # Python 3.12
         monitoring.use_tool_id = refuse
 

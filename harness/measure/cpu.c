@@ -47,7 +47,8 @@ static Status take(void *context, Sample *sample) {
     const MeasuredWork *work = session->work;
     const bool rewrites = work->between && session->calls > 1;
     double all;
-    if (session->sweep) cache_sweep(session->sweep, session->sweep_words);
+    if (session->sweep && !cache_sweep(session->sweep, session->sweep_words))
+        return status_fail(STATUS_CHECK, "the memory that empties the caches before a cold sample was changed");
     if (rewrites) {
         TRY(measure_between(session));
         TRY(work->between(work->between_context, session->calls - 1));

@@ -33,7 +33,7 @@ typedef struct Limiter {
 } Limiter;
 
 static double sample(Limiter *self, const Move *how, size_t calls) {
-    if (self->sweep) cache_sweep(self->sweep, self->sweep_words);
+    if (self->sweep) (void)cache_sweep(self->sweep, self->sweep_words);
     const double begin = clock_seconds();
     for (size_t i = 0; i < calls; i++) self->kept = move_arrays(&self->arrays, how->way, how->threads);
     return (clock_seconds() - begin) / (double)calls;

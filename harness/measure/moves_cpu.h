@@ -3,6 +3,7 @@
 #ifndef RUNGS_MEASURE_MOVES_CPU_H
 #define RUNGS_MEASURE_MOVES_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,7 +43,8 @@ size_t cache_sweep_bytes(void);
  * NULL: no memory. */
 uint64_t *cache_sweep_open(size_t *words);
 /* Reads the words on every core that OpenMP would use, so that private caches are turned over as well as the shared ones, on
- * threads that end with it (base/shares.h). It does not write: dirty lines would be left for the measured work to write back. */
-void cache_sweep(const uint64_t *words, size_t count);
+ * threads that end with it (base/shares.h). It does not write: dirty lines would be left for the measured work to write back.
+ * False: they are not what was written there, so that other memory may have been read. */
+bool cache_sweep(const uint64_t *words, size_t count);
 
 #endif

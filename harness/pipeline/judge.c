@@ -234,8 +234,8 @@ static Status give_key(Timing *self, const SampleReply *next, json_t **command) 
 static Status check_helpers(const Timing *self) {
     static const double SLACK_SECONDS = 2e-4, SLACK_SHARE = 1e-3; /* some wake now and then and look around */
     const Helpers now = child_helpers(self->session->worker->child), *then = &self->helpers;
-    if (now.count >= then->count && now.numbers != then->numbers)
-        return status_fail(STATUS_CHECK, "started a process while it was timed: a variant computes in its own process");
+    if (now.count != then->count || now.numbers != then->numbers)
+        return status_fail(STATUS_CHECK, "a process began or ended while it was timed: a variant computes in its own process");
     if (now.seconds - then->seconds > SLACK_SECONDS + SLACK_SHARE * (clock_seconds() - self->begin))
         return status_fail(STATUS_CHECK, "a process that it started works while it is timed: %.3g s of CPU time",
                            now.seconds - then->seconds);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double REST_SECONDS = 0.002;         /* of threads that are not OpenMP's, at least */
 static const double SLOW_SECONDS = 0.05;          /* an untimed call of this length before each sample would cost too much */
 static const size_t ASK_BYTES = (size_t)64 << 20; /* smaller inputs always have room for both sets on the device */
 static const size_t SHARE_OF_FREE = 4;            /* larger ones, if they take no more than this share of what is free */
@@ -73,6 +74,7 @@ Status rotation_begin(Worker *worker, const json_t *vary) {
         if (how < 0 || how >= VARY_COUNT) return status_fail(STATUS_INTERNAL, "time: input %d cannot be varied so", i);
         worker->rotation.how[i] = (VaryHow)how;
     }
+    if (is_host(worker)) threads_know_team();
     TRY(rotation_upload(worker, 0));
     return open_sets(worker);
 }
@@ -88,6 +90,7 @@ static Status vary_inputs(Worker *worker, uint64_t key, bool almost) {
     Rotation *rotation = &worker->rotation;
     rotation->rewritten = 0;
     rotation->open = false;
+    rotation->spoilt = SPOILT_NONE;
     for (int i = 0; i < worker->in_count; i++) {
         Buffer *in = &worker->buffers_in[i];
         const Vary how = vary_input(rotation->how[i], key, i, array_count(&in->array), almost);
@@ -154,6 +157,14 @@ static Status check_rested(Worker *worker) {
     return watched ? threads_rested() : STATUS_OK;
 }
 
+/* Threads of a variant's own rest from now to the next call. Those of OpenMP may spin, and do nothing until they are asked. */
+static Status watch_threads(Worker *worker) {
+    bool alone;
+    if (!is_host(worker) || !threads_beside_team()) return STATUS_OK;
+    worker->rotation.watched = true;
+    return threads_rest(REST_SECONDS, &alone);
+}
+
 /* A call that fills the caches as calls before it leave them, on data that are not quite the sample's: its result, kept, is wrong.
  */
 static Status warm_up(Worker *worker, uint64_t key) {
@@ -161,6 +172,7 @@ static Status warm_up(Worker *worker, uint64_t key) {
     TRY(check_rested(worker));
     TRY(worker_call(worker));
     TRY(worker->device->wait("a call that warms the caches"));
+    TRY(watch_threads(worker));
     return worker->op->sized_by_data || worker->taken.allocations > 0 ? outputs_after_sample(worker) : STATUS_OK;
 }
 
@@ -168,6 +180,7 @@ Status rotation_before(void *context, const SamplePlace *place) {
     Worker *worker = context;
     json_t *command;
     worker->ended = false;
+    TRY(watch_threads(worker));
     TRY(ask_parent(worker, KEY_NEXT, place, &command));
     const uint64_t key = (uint64_t)json_integer_value(json_object_get(command, KEY_KEY));
     json_decref(command);
@@ -184,13 +197,33 @@ static void spoil(const Buffer *out, uint64_t key, size_t state) {
         memset((char *)out->array.data + vary_place(key, state, k, count) * size, buffer_poison_byte(), size);
 }
 
+/* The first element that is as spoil() left it; the number of elements: none is. Of other types a result may look so. */
+static size_t left_spoilt(const Buffer *out, uint64_t key, size_t state) {
+    const size_t count = array_count(&out->array);
+    const bool tells = out->array.dtype == DTYPE_F32 || out->array.dtype == DTYPE_F64;
+    for (int k = 0; k < VARY_PLACES && count > 0 && tells; k++) {
+        const size_t place = vary_place(key, state, k, count);
+        if (poison_element(out->array.data, out->array.dtype, place)) return place;
+    }
+    return count;
+}
+
 Status rotation_between(void *context, size_t state) {
     Worker *worker = context;
     Rotation *rotation = &worker->rotation;
     for (int i = 0; i < worker->in_count && !rotation->open; i++) TRY(buffer_open(&worker->buffers_in[i]));
     rotation->open = true;
     for (int i = 0; i < rotation->rewritten; i++) vary_rewrite(&rotation->rewriting[i], state);
-    for (int i = 0; i < worker->out_count; i++) spoil(&worker->buffers_out[i], rotation->key, state);
+    for (int i = 0; i < worker->out_count; i++) {
+        const Buffer *out = &worker->buffers_out[i];
+        const size_t left =
+            rotation->spoilt == SPOILT_NONE ? array_count(&out->array) : left_spoilt(out, rotation->key, rotation->spoilt);
+        if (worker->called && left < array_count(&out->array))
+            return status_fail(STATUS_CHECK, "in timing, hot: output %s: a call did not write element %zu", out->array.name, left);
+        spoil(out, rotation->key, state);
+    }
+    rotation->spoilt = state;
+    worker->called = false;
     return STATUS_OK;
 }
 

@@ -76,6 +76,29 @@ int threads_end(void) {
     return left > UNACCOUNTED_SECONDS ? 0 : used;
 }
 
+/* ---- Whose are they? */
+
+static int team[THREADS_MAX], team_count;
+
+void threads_know_team(void) {
+    static Used threads[THREADS_MAX];
+    team_count = 0;
+    if (look_at_others(threads) == 0) return;
+#pragma omp parallel
+#pragma omp critical
+    if (team_count < THREADS_MAX) team[team_count++] = (int)gettid();
+}
+
+bool threads_beside_team(void) {
+    static Used threads[THREADS_MAX];
+    const int count = look_at_others(threads);
+    for (int i = 0, t; i < count; i++) {
+        for (t = 0; t < team_count && team[t] != threads[i].id;) t++;
+        if (t == team_count) return true;
+    }
+    return false;
+}
+
 /* ---- Do they rest? */
 
 static const double SPIN_SECONDS = 0.5;  /* of a thread's own time: longer than any pool spins that is going to sleep */

@@ -25,6 +25,7 @@ typedef struct Files {
 } Files;
 
 /* The inputs in use (rotation.c). */
+#define SPOILT_NONE SIZE_MAX
 typedef struct Rotation {
     VaryHow how[OP_MAX_ARRAYS];               /* timed calls have them */
     void *sets[ROTATION_SETS][OP_MAX_ARRAYS]; /* what they are made from, on the device; NULL: on the host */
@@ -35,7 +36,8 @@ typedef struct Rotation {
     bool slow;                          /* a call takes so long that none warms the caches */
     Rewriting rewriting[OP_MAX_ARRAYS]; /* of those that vary, `rewritten` of them */
     int rewritten;
-    bool open; /* they can be written to until the next sample */
+    bool open;     /* they can be written to until the next sample */
+    size_t spoilt; /* the state whose outputs were spoilt last; SPOILT_NONE: of this sample none */
 } Rotation;
 
 typedef struct Worker {
@@ -67,6 +69,7 @@ typedef struct Worker {
     VariantArgs args;
     bool prepared;
     bool uploaded;       /* for counting: the inputs are on the device and stay the same */
+    bool called;         /* since outputs were spoilt between calls */
     bool ended;          /* outputs_end() was called for the last call */
     double call_seconds; /* of the last verified run */
     int runs;
@@ -224,6 +227,9 @@ int threads_end(void);
  * least (longer on a busy machine, where what is still to come is late too); *alone: there is no other thread. Threads of a pool
  * may spin for a moment before they sleep. STATUS_CHECK if one runs for half a second more (unless OMP_WAIT_POLICY=active has them
  * spin), or wakes up and works. */
+/* Which threads are OpenMP's team, as it is now; and are there others? */
+void threads_know_team(void);
+bool threads_beside_team(void);
 Status threads_rest(double patience, bool *alone);
 /* Before the next call: STATUS_CHECK if one of those that rested then has run since. */
 Status threads_rested(void);
