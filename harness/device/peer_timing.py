@@ -9,6 +9,7 @@ import peer_protocol as wire
 from peer_libraries import reply
 from peer_protocol import Failure
 
+COLLECTING = []  # callbacks of the garbage collector: those that the library has set, before the peer is imported
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 FAILED = 7  # STATUS_INTERNAL; what went wrong is the exception
 
@@ -98,7 +99,7 @@ class Engine:
 
     def time(self, mode, run, limits, rotation=None):
         """One mode as the protocol's reply has it. What run() and rotation (peer_rotation.py) raise is raised here."""
-        raised, kept, library, callbacks, collecting = [], [None], self.library, gc.callbacks, list(gc.callbacks)
+        raised, kept, library, callbacks = [], [None], self.library, gc.callbacks
 
         def guarded(work):
             try:
@@ -110,7 +111,7 @@ class Engine:
 
         def call():
             kept[0] = run()  # the result of the call before is released: its memory serves the next one
-            callbacks[:] = collecting  # what allocates next, outside the clock, would call others
+            callbacks[:] = COLLECTING  # what allocates next, outside the clock, would call others
 
         def before(place):
             rotation.before(place)

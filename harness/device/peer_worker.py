@@ -161,6 +161,7 @@ class Worker:
             self.exchange = Exchange(self.facts)
             self.wait(None)
             names = (__name__, "peer_forms", "peer_libraries", "peer_own", "peer_rotation", "peer_timing")
+            peer_timing.COLLECTING[:] = gc.callbacks
             objects = (self, self.exchange, *self.exchange.forms)
             kinds = {kind for form in self.exchange.forms for given in form.types for kind in given.__mro__}
             self.own = Own([sys.modules[name] for name in names], [builtins, sys.modules["numpy"], *kinds], objects)
