@@ -41,6 +41,7 @@ CASES = {
         "rolling agg=sum n=20011 window=300 dtype=f64 input=naninf",
         "rolling agg=sum n=20011 window=30 dtype=f64 input=spike1e16",
         "rolling agg=mean n=5003 window=300 dtype=bf16 input=normal",
+        "rolling agg=max n=20011 window=300 dtype=f64 input=normal",
     ],
     "ewm": [
         "ewm n=20011 span=20 nan=decay segments=mask dtype=f64 input=naninf",
@@ -62,7 +63,7 @@ CASES = {
         "moments rows=2011 cols=37 dtype=f32 input=offset1e3",
         "moments rows=2011 cols=37 dtype=bf16 input=uniform",
     ],
-    "redact": ["redact rows=10007 nulls=some"],
+    "redact": ["redact rows=10007 nulls=some", "redact rows=10007"],
 }
 CONTROL = re.compile(
     r"_(right|control)$| wrong=(nothing|count_on_device|cannot)$"
@@ -70,12 +71,18 @@ CONTROL = re.compile(
 
 # The kind of a mutant, by its name; the first that fits.
 KINDS = [
-    ("results of earlier calls replayed", r"replay|memo_|stale$|own_output|flags|last_result|by_address|remaps"),
+    (
+        "results of earlier calls replayed",
+        r"replay|plan$|candidates|memo_|stale$|own_output|flags|last_result|by_address|remaps",
+    ),
     (
         "work after run() has returned",
         r"late_|lazy|background|detached|half_later|again_later|busy_later|future|subclass|extension|cheat_prepare",
     ),
-    ("work between the calls", r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool"),
+    (
+        "work between the calls",
+        r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool|herd|collector|constructor|run_ends",
+    ),
     ("timed calls that do less", r"batch|later|random_skip|skips_|first_of|_soon$"),
     ("verified and timed calls told apart", r"phase|poison|warm_up"),
     ("another stream", r"stream|strays"),
@@ -84,7 +91,7 @@ KINDS = [
     ("NaN as a wild card", r"nan$"),
     ("lower precision", r"float(_sums)?$|tf32|rounding|narrow_"),
     ("clocks, samples, comparisons and replies forged", r"clock|events|statistics|forged|compare|exit_handler"),
-    ("the machine's state", r"persisting|priority"),
+    ("the machine's state", r"persisting|priority|sweep"),
     ("what other rows are judged by", r"writes_files|slows_library"),
     (
         "memory: bounds, leaks, ownership",

@@ -45,9 +45,15 @@ ELSEWHERE = (
 LIMITED = "Only the parent's clock and the limit of the hardware tell, which these short runs leave out; `tests/scripts/test_mutants.py` has it rejected."
 COUNTED = "Its kernels are counted by stream, which these short runs leave out; on a GPU `tests/scripts/test_mutants.py` has it rejected."
 CONFINED = "It is right, and what it writes to is refused: `tests/scripts/test_confined.py` lets it try."
+PLAN = "It computes all letters, and keeps the rest: sizes, places and who is hidden are the case's, and no sample changes them."
+CANDIDATES = (
+    "It reads what can be a maximum: each number of a sample is that of one of two sets, which it can read beforehand."
+)
 PRIORITY = "It is right, and gains nothing on a machine that does nothing else."
 UNHEARD = "Its times are honest: what a process says after its last reply is not read."
 REASONS = {
+    "redact/cpu_cheat_plan": PLAN,
+    "rolling/cpu_cheat_candidates": CANDIDATES,
     "double/cpu_cheat_priority": PRIORITY,
     "double/peer_cheat_exit_handler": UNHEARD,
     "double/cpu_writes_files": CONFINED,
