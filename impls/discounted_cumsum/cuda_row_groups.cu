@@ -3,12 +3,13 @@
  * as many blocks earlier as a group has rows and has ended by now: its last sum is one word to read, and nobody waits. A lane holds
  * 16 bytes of x and of gamma for each of VECTORS runs of its warp. It composes the maps of its elements, the warp scans by
  * shuffles, warps exchange their maps once, and each lane walks its elements from the sum that enters them. A row of one tile reads
- * no word; rows of one warp share a block.
+ * no word; rows of one warp share a block, and short ones a warp, as segments.
  * Progress: a block takes its tile from a counter when it starts, so the tiles before it belong to blocks that have started.
  * Traffic: x and gamma (and reset) once in, y once out; 8 bytes for each tile, emptied by a memset before the launch.
- * Rounding: all in the dtype; depth about VECTORS + log2(n), and one for each tile of a row. The same bits each time.
- * Limits: no sums of k terms; 2^31 - 1 tiles. Few long rows wait for each tile: there cuda_block_scan is faster. After a sum beyond
- *   the range, later sums may be finite.
+ * Rounding: all in the dtype (f16 and bf16: in float); depth about VECTORS + log2(n), and one for each tile of a row. The same
+ *   bits each time.
+ * Limits: no sums of k terms; f16 and bf16: no discount for all; 2^31 - 1 tiles. Few long rows wait for each tile: there
+ *   cuda_block_scan is faster. After a sum beyond the range, later sums may be finite.
  * Origin: Blelloch 1990, Prefix sums and their applications (recurrences as scans). */
 #include "common/discounted_cumsum/gates.cuh"
 #include "common/published.cuh"
@@ -36,7 +37,8 @@ struct GatePlan {
 /* Of the calling warp. */
 static __device__ GatePlace place_of(const GatePlan &plan, size_t batch) {
     const unsigned warp = threadIdx.x / WARP;
-    if (plan.shape.parts == 1) return {(size_t)blockIdx.x * plan.shape.rows + warp / plan.shape.warps, 0, warp % plan.shape.warps};
+    if (plan.shape.parts == 1)
+        return {((size_t)blockIdx.x * plan.shape.rows + warp / plan.shape.warps) * plan.shape.joined, 0, warp % plan.shape.warps};
     __shared__ unsigned number;
     if (threadIdx.x == 0) number = atomicAdd(plan.started, 1u) + 1;
     __syncthreads();
@@ -46,34 +48,46 @@ static __device__ GatePlace place_of(const GatePlan &plan, size_t batch) {
     return {first + (within - part * rows), part, warp};
 }
 
-/* What a lane has in registers, in the order of the sums. */
-template <typename T, unsigned VECTORS> struct Gates {
-    static constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
-    T x[VECTORS][LENGTH], factor[VECTORS][LENGTH]; /* of a reset: a cut */
-};
+/* What a lane has in registers. */
+template <typename T, unsigned VECTORS> struct Gates { GateVector<T> x[VECTORS], factor[VECTORS]; /* factor of a reset: a cut */ };
 
-/* again: for Affine, where only a cut is -0. What is outside of the row, x = 0, comes before all sums or behind them. */
+/* Of a vector: one for its row, and cuts where a segment begins, or a row but its warp's first. again: for Affine, where only a cut
+ * is -0. */
+template <typename T, bool RIGHT, unsigned VECTORS>
+static __device__ void make_factors(const DiscountView<T> &view, const GatePlan &plan, size_t row,
+                                    const GatePart<T, RIGHT, VECTORS> &part, unsigned v, bool again, GateVector<T> *factors) {
+    constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
+    typedef GatePart<T, RIGHT, VECTORS> Part;
+    const bool joined = plan.shape.joined > 1, begins = joined && part.begins_row(v, view.n);
+    if (view.gamma_per != DISCOUNT_GAMMA_ELEMENT) {
+        if (joined) row += part.joined_row(v, view.n);
+        const T common = row < view.batch ? (T)view.factor(row, 0) : (T)1;
+#pragma unroll
+        for (unsigned k = 0; k < LENGTH; k++) factors->put(k, common);
+    }
+    unsigned char reset[LENGTH] = {};
+    if (view.reset) part.line.load(view.reset, part.low(v), plan.packed, (unsigned char)0, reset);
+    if (again || view.reset) {
+#pragma unroll
+        for (unsigned k = 0; k < LENGTH; k++)
+            Part::put(factors, k, (T)(reset[k] ? affine_cut<SumOf<T>>() : affine_factor(Part::element(*factors, k))));
+    }
+    if (begins) Part::put(factors, 0, (T)affine_cut<SumOf<T>>());
+}
+
+/* What is outside of the row, x = 0, comes before all sums or behind them. */
 template <bool WHOLE, typename T, bool RIGHT, unsigned VECTORS>
 static __device__ void load_gates(const DiscountView<T> &view, const GatePlan &plan, size_t row,
                                   const GatePart<T, RIGHT, VECTORS> &part, bool again, Gates<T, VECTORS> *gates) {
-    constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
     const bool each = view.gamma_per == DISCOUNT_GAMMA_ELEMENT;
-    unsigned char reset[VECTORS][LENGTH] = {};
 #pragma unroll
     for (unsigned v = 0; v < VECTORS; v++) {
-        part.template load<WHOLE>(view.x, v, plan.packed, (T)0, gates->x[v]);
-        if (each) part.template load<WHOLE>(view.gamma, v, plan.packed, (T)1, gates->factor[v]);
-        if (view.reset) part.template load<WHOLE>(view.reset, v, plan.packed, (unsigned char)0, reset[v]);
+        gates->x[v] = part.template load<WHOLE>(view.x, v, plan.packed, (T)0);
+        if (each) gates->factor[v] = part.template load<WHOLE>(view.gamma, v, plan.packed, (T)1);
     }
-    const T common = each ? (T)1 : view.factor(row < view.batch ? row : 0, 0);
+    if (each && !again && !view.reset && plan.shape.joined == 1) return;
 #pragma unroll
-    for (unsigned v = 0; v < VECTORS; v++)
-#pragma unroll
-        for (unsigned k = 0; k < LENGTH; k++) {
-            T &factor = gates->factor[v][k];
-            if (!each) factor = common;
-            if (again || view.reset) factor = reset[v][k] ? affine_cut<T>() : affine_factor(factor);
-        }
+    for (unsigned v = 0; v < VECTORS; v++) make_factors(view, plan, row, part, v, again, &gates->factor[v]);
 }
 
 /* The last sum of the tile before, if there is one. By one thread. */
@@ -87,16 +101,18 @@ template <typename Sum> static __device__ Sum sum_before(const GatePlan &plan, c
 /* The sums of a warp's part, and the tile's last one for the next tile. False if one that this lane wrote is not finite. */
 template <typename Map, typename T, bool RIGHT, unsigned VECTORS>
 static __device__ bool write_sums(const DiscountView<T> &view, const GatePlan &plan, const GatePlace &place,
-                                  const GatePart<T, RIGHT, VECTORS> &part, const Gates<T, VECTORS> &gates,
-                                  GateTileShared<T> *shared, bool again) {
+                                  const GatePart<T, RIGHT, VECTORS> &part, Gates<T, VECTORS> &gates, GateTileShared<T> *shared,
+                                  bool again) {
     constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
+    typedef GatePart<T, RIGHT, VECTORS> Part;
     typedef SumOf<T> Sum;
     Map before[VECTORS], chain; /* what precedes the lane's vector in its warp; all of the warp */
 #pragma unroll
     for (unsigned v = 0; v < VECTORS; v++) {
-        Map own = {(Sum)gates.factor[v][0], (Sum)gates.x[v][0]}, total;
+        Map own = {Part::element(gates.factor[v], 0), Part::element(gates.x[v], 0)}, total;
 #pragma unroll
-        for (unsigned k = 1; k < LENGTH; k++) own.merge({(Sum)gates.factor[v][k], (Sum)gates.x[v][k]});
+        for (unsigned k = 1; k < LENGTH; k++) own.merge({Part::element(gates.factor[v], k), Part::element(gates.x[v], k)});
+        gates.x[v].stay_packed(), gates.factor[v].stay_packed();
         const Map lanes = warp_scan_maps(own, &total);
         before[v] = chain;
         before[v].merge(lanes);
@@ -123,7 +139,7 @@ static __device__ bool write_sums(const DiscountView<T> &view, const GatePlan &p
         T out[LENGTH];
 #pragma unroll
         for (unsigned k = 0; k < LENGTH; k++) {
-            running = Map{(Sum)gates.factor[v][k], (Sum)gates.x[v][k]}.of(running);
+            running = Map{Part::element(gates.factor[v], k), Part::element(gates.x[v], k)}.of(running);
             out[k] = (T)running;
         }
         finite = finite && isfinite(running); /* in Plain maps what is not finite stays so */
@@ -159,38 +175,38 @@ static __global__ void __launch_bounds__(GATE_THREADS_MAX, blocks_to_sm<T>(VECTO
 }
 
 /* ---- Host. */
-static size_t blocks_of(const VariantArgs *args, const GateShape &shape) {
-    return shape.parts > 1 ? discount_batch(args) * shape.parts : divide_up(discount_batch(args), shape.rows);
+static GateShape shape_of(const VariantArgs *args) {
+    return gate_shape(args, 4);
 }
 /* A word for each tile, and the counter. */
 static size_t scratch_bytes(const VariantArgs *args) {
     if (discount_is_empty(args)) return 0;
-    const GateShape shape = gate_shape(args);
+    const GateShape shape = shape_of(args);
     return shape.parts > 1 ? (discount_batch(args) * shape.parts + 1) * sizeof(PublishedWord) : 0;
 }
 
 template <typename T, bool RIGHT> static Status run_rows(const VariantArgs *args) {
     const DiscountView<T> view = discount_view<T>(args);
-    const GateShape cut = gate_shape(args);
+    const GateShape cut = shape_of(args);
     PublishedWord *const ends = (PublishedWord *)args->scratch;
     const size_t group = (size_t)params_int(args->tunables, "group");
     const GatePlan plan = {cut, (unsigned)(group < view.batch ? group : view.batch), discount_is_packed(args), ends,
                            (unsigned *)(ends + view.batch * cut.parts)};
     if (cut.parts > 1)
         TRY_CUDA(cudaMemsetAsync(args->scratch, PUBLISHED_EMPTY_BYTE, scratch_bytes(args), (cudaStream_t)args->stream));
-    const LaunchShape shape = {dim3((unsigned)blocks_of(args, cut)), dim3(cut.rows * cut.warps * WARP), 0, args->stream};
+    const LaunchShape shape = {dim3((unsigned)gate_blocks(args, cut)), dim3(cut.rows * cut.warps * WARP), 0, args->stream};
     if (cut.vectors == 1) return launch(gates_kernel<T, RIGHT, 1>, shape, view, plan);
     if (cut.vectors == 2) return launch(gates_kernel<T, RIGHT, 2>, shape, view, plan);
     return launch(gates_kernel<T, RIGHT, 4>, shape, view, plan);
 }
 
 static Status run(const VariantArgs *args) {
-    return discount_run(args, [args]<typename T, bool RIGHT>() { return run_rows<T, RIGHT>(args); });
+    return discount_run_stored(args, [args]<typename T, bool RIGHT>() { return run_rows<T, RIGHT>(args); });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (!gate_shape_supports(args, reason)) return false;
-    return discount_is_empty(args) || discount_fits_grid(args, blocks_of(args, gate_shape(args)), reason);
+    return discount_is_empty(args) || discount_fits_grid(args, gate_blocks(args, shape_of(args)), reason);
 }
 
 static const ParamSpec TUNABLES[] = {
@@ -204,6 +220,7 @@ RUNGS_VARIANT(discounted_cumsum, cuda_row_groups) = {
     .summary = "a discount for each element: tiles in groups of rows, part by part, so that no block waits",
     .origin = "Blelloch 1990",
     .tunables = TUNABLES,
+    .dtypes = STORAGE_TYPES,
     .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,

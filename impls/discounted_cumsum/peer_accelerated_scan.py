@@ -10,6 +10,7 @@ VARIANT = {
     "framework": "accelerated_scan",
     "needs_gpu": True,
     "clock": "torch",
+    "dtypes": ["f16", "bf16"],
 }
 
 

@@ -88,6 +88,10 @@ static inline Status gradient_of_nothing(const VariantArgs *args) {
 template <typename Call> static Status gradient_run(const VariantArgs *args, Call call) {
     return discount_is_empty(args) ? gradient_of_nothing(args) : discount_run(args, call);
 }
+/* As discount_run_stored(). */
+template <typename Call> static Status gradient_run_stored(const VariantArgs *args, Call call) {
+    return discount_is_empty(args) ? gradient_of_nothing(args) : discount_run_stored(args, call);
+}
 
 /* Scratch: the sums, partial sums of products, and what the scans need. */
 static inline size_t gradient_align(size_t bytes) {

@@ -7,7 +7,7 @@
  *   later rows. It publishes before it waits, and no wait is endless: who has polled long composes the other tiles' elements
  * itself.
  * Traffic: x, gamma and dy (and reset) once in, dx and dgamma once out. Words for each tile, emptied by a memset before the launch.
- * Rounding: all in the dtype; depth about VECTORS + log2(n), and about log2 of the tiles of a row. The same bits each time,
+ * Rounding: all in the dtype (f16 and bf16: in float); depth about VECTORS + log2(n), and about log2 of the tiles of a row. The same bits each time,
  *   unless a block has polled long.
  * Limits: a discount for each element, all terms; rows of at most 64 tiles, all of which the device should hold at once; 2^31 - 1
  *   tiles. After a sum beyond the range, later sums may be finite.
@@ -47,41 +47,50 @@ struct GradientGatePlan {
 static __device__ GatePlace place_of(const GradientGatePlan &plan) {
     const GateShape &shape = plan.shape;
     const unsigned warp = threadIdx.x / WARP;
-    if (shape.parts == 1) return {(size_t)blockIdx.x * shape.rows + warp / shape.warps, 0, warp % shape.warps};
+    if (shape.parts == 1) return {((size_t)blockIdx.x * shape.rows + warp / shape.warps) * shape.joined, 0, warp % shape.warps};
     __shared__ unsigned number;
     if (threadIdx.x == 0) number = atomicAdd(plan.started, 1u) + 1;
     __syncthreads();
     return {number / shape.parts, number % shape.parts, warp};
 }
 
-/* What a lane has in registers, in the order of the sums. */
+/* What a lane has in registers. */
 template <typename T, unsigned VECTORS> struct GradientGates {
-    static constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
-    T x[VECTORS][LENGTH], factor[VECTORS][LENGTH], dy[VECTORS][LENGTH]; /* factor of a reset: a cut */
+    GateVector<T> x[VECTORS], factor[VECTORS], dy[VECTORS]; /* factor of a reset, or of a row but its warp's first: a cut */
+
+    __device__ void stay_packed() {
+#pragma unroll
+        for (unsigned v = 0; v < VECTORS; v++) x[v].stay_packed(), factor[v].stay_packed(), dy[v].stay_packed();
+    }
 };
 
 /* again: for Affine, where only cuts are -0, and the row's first element is one. Elements outside of the row pass on nothing. */
 template <bool WHOLE, typename T, bool RIGHT, unsigned VECTORS>
-static __device__ void load_gates(const DiscountView<T> &view, const T *dy, bool packed, const GatePart<T, RIGHT, VECTORS> &part,
-                                  bool again, GradientGates<T, VECTORS> *gates) {
+static __device__ void load_gates(const DiscountView<T> &view, const T *dy, const GradientGatePlan &plan,
+                                  const GatePart<T, RIGHT, VECTORS> &part, bool again, GradientGates<T, VECTORS> *gates) {
     constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
+    typedef GatePart<T, RIGHT, VECTORS> Part;
     const long long first = RIGHT ? part.line.end - 1 : part.line.begin;
     unsigned char reset[VECTORS][LENGTH] = {};
 #pragma unroll
     for (unsigned v = 0; v < VECTORS; v++) {
-        part.template load<WHOLE>(view.x, v, packed, (T)0, gates->x[v]);
-        part.template load<WHOLE>(view.gamma, v, packed, (T)0, gates->factor[v]);
-        part.template load<WHOLE>(dy, v, packed, (T)0, gates->dy[v]);
-        if (view.reset) part.template load<WHOLE>(view.reset, v, packed, (unsigned char)0, reset[v]);
+        gates->x[v] = part.template load<WHOLE>(view.x, v, plan.packed, (T)0);
+        gates->factor[v] = part.template load<WHOLE>(view.gamma, v, plan.packed, (T)0);
+        gates->dy[v] = part.template load<WHOLE>(dy, v, plan.packed, (T)0);
+        if (view.reset) part.line.load(view.reset, part.low(v), plan.packed, (unsigned char)0, reset[v]);
     }
-    if (!again && !view.reset) return;
+    const bool joined = plan.shape.joined > 1;
+    if (!again && !view.reset && !joined) return;
 #pragma unroll
-    for (unsigned v = 0; v < VECTORS; v++)
+    for (unsigned v = 0; v < VECTORS; v++) {
+        const bool begins = joined && part.begins_row(v, view.n);
 #pragma unroll
         for (unsigned k = 0; k < LENGTH; k++) {
-            const bool cut = reset[v][k] || (again && part.line.at(part.low(v), k) == first);
-            gates->factor[v][k] = cut ? affine_cut<T>() : affine_factor(gates->factor[v][k]);
+            const bool cut = reset[v][k] || (k == 0 && begins) || (again && part.line.at(part.low(v), k) == first);
+            const SumOf<T> factor = affine_factor(Part::element(gates->factor[v], k));
+            Part::put(&gates->factor[v], k, (T)(cut ? affine_cut<SumOf<T>>() : factor));
         }
+    }
 }
 
 template <typename Sum> static __device__ Sum passed_on(Sum factor, Sum dx, bool cuts) {
@@ -94,15 +103,15 @@ template <typename Map, unsigned VECTORS> struct GradientScans {
 
     __device__ bool finite() const { return isfinite(sums.b) && isfinite(back.b); }
 };
-template <typename Map, typename T, unsigned VECTORS>
+template <typename Part, typename Map, typename T, unsigned VECTORS>
 static __device__ void scan_part(const GradientGates<T, VECTORS> &gates, bool again, GradientScans<Map, VECTORS> *out) {
     constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
     typedef SumOf<T> Sum;
 #pragma unroll
     for (unsigned v = 0; v < VECTORS; v++) {
-        Map own = {(Sum)gates.factor[v][0], (Sum)gates.x[v][0]}, total;
+        Map own = {Part::element(gates.factor[v], 0), Part::element(gates.x[v], 0)}, total;
 #pragma unroll
-        for (unsigned k = 1; k < LENGTH; k++) own.merge({(Sum)gates.factor[v][k], (Sum)gates.x[v][k]});
+        for (unsigned k = 1; k < LENGTH; k++) own.merge({Part::element(gates.factor[v], k), Part::element(gates.x[v], k)});
         const Map lanes = warp_scan_maps(own, &total);
         out->before[v] = out->sums;
         out->before[v].merge(lanes);
@@ -114,8 +123,8 @@ static __device__ void scan_part(const GradientGates<T, VECTORS> &gates, bool ag
         Map own;
 #pragma unroll
         for (unsigned k = LENGTH; k-- > 0;) {
-            const Sum factor = (Sum)gates.factor[v][k];
-            own.merge({factor, passed_on(factor, (Sum)gates.dy[v][k], again)});
+            const Sum factor = Part::element(gates.factor[v], k);
+            own.merge({factor, passed_on(factor, Part::element(gates.dy[v], k), again)});
         }
         const Map inclusive = warp_scan<false>(own), next = shuffle<false>(inclusive, 1);
         out->behind[v] = out->back;
@@ -180,7 +189,7 @@ template <typename Sum> static __device__ Affine<Sum> affine_of(const Plain<Sum>
 }
 
 /* After exchange(), by all threads of the block: thread 0 gets the maps of the tile. False if a warp's are not finite. */
-template <typename T, unsigned VECTORS>
+template <typename Part, typename T, unsigned VECTORS>
 static __device__ bool join_warps(const GateShape &shape, const GradientGates<T, VECTORS> &gates, bool resets, bool finite,
                                   GradientGateShared<T> *shared, GradientMaps<SumOf<T>> *out) {
     typedef SumOf<T> Sum;
@@ -189,8 +198,9 @@ static __device__ bool join_warps(const GateShape &shape, const GradientGates<T,
     for (unsigned v = 0; v < VECTORS; v++)
 #pragma unroll
         for (unsigned k = 0; k < VectorOf<T>::LENGTH; k++) {
-            zeros = zeros || gates.factor[v][k] == 0;
-            cuts = cuts || (resets && affine_is_cut(gates.factor[v][k]));
+            const Sum factor = Part::element(gates.factor[v], k);
+            zeros = zeros || factor == 0;
+            cuts = cuts || (resets && affine_is_cut(factor));
         }
     finite = __syncthreads_and(finite);
     zeros = __syncthreads_or(zeros);
@@ -209,15 +219,15 @@ static __device__ __noinline__ void tile_maps(const DiscountView<T> &view, const
     typedef SumOf<T> Sum;
     const GatePart<T, RIGHT, VECTORS> part(view, plan.shape, place, plan.packed);
     GradientGates<T, VECTORS> gates;
-    load_gates<false>(view, dy, plan.packed, part, false, &gates);
+    load_gates<false>(view, dy, plan, part, false, &gates);
     GradientScans<Plain<Sum>, VECTORS> scans;
-    scan_part(gates, false, &scans);
+    scan_part<GatePart<T, RIGHT, VECTORS>>(gates, false, &scans);
     __syncthreads(); /* what was exchanged before has been read */
     exchange(place, scans, shared);
-    if (join_warps(plan.shape, gates, view.reset != nullptr, scans.finite(), shared, out)) return;
-    load_gates<false>(view, dy, plan.packed, part, true, &gates);
+    if (join_warps<GatePart<T, RIGHT, VECTORS>>(plan.shape, gates, view.reset != nullptr, scans.finite(), shared, out)) return;
+    load_gates<false>(view, dy, plan, part, true, &gates);
     GradientScans<Affine<Sum>, VECTORS> exact;
-    scan_part(gates, true, &exact);
+    scan_part<GatePart<T, RIGHT, VECTORS>>(gates, true, &exact);
     __syncthreads();
     exchange(place, exact, shared);
     __syncthreads();
@@ -260,11 +270,11 @@ static __device__ bool wait_for_carries(const GradientGatePlan &plan, const Gate
 
 /* With one of several tiles of a row, after exchange(): publishes its maps, and gets what enters it. False: neither, if the maps
  * are not finite, or only the first. */
-template <typename T, unsigned VECTORS>
+template <typename Part, typename T, unsigned VECTORS>
 static __device__ bool meet_tiles(const GradientGatePlan &plan, const GatePlace &place, const GradientGates<T, VECTORS> &gates,
                                   bool resets, bool finite, GradientGateShared<T> *shared) {
     GradientMaps<SumOf<T>> maps;
-    if (!join_warps(plan.shape, gates, resets, finite, shared, &maps)) return false;
+    if (!join_warps<Part>(plan.shape, gates, resets, finite, shared, &maps)) return false;
     if (threadIdx.x == 0) publish_words(maps_of<T>(plan, place), 1, maps);
     return wait_for_carries(plan, place, shared);
 }
@@ -273,20 +283,22 @@ static __device__ bool meet_tiles(const GradientGatePlan &plan, const GatePlace 
  */
 template <typename Map, typename T, bool RIGHT, unsigned VECTORS>
 static __device__ bool write_part(const DiscountView<T> &view, T *dgamma, const GradientGatePlan &plan, const GatePlace &place,
-                                  const GatePart<T, RIGHT, VECTORS> &part, const GradientGates<T, VECTORS> &gates,
+                                  const GatePart<T, RIGHT, VECTORS> &part, GradientGates<T, VECTORS> &gates,
                                   GradientGateShared<T> *shared, bool again) {
     constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
+    typedef GatePart<T, RIGHT, VECTORS> Part;
     typedef SumOf<T> Sum;
     const GateShape &shape = plan.shape;
-    const bool cuts = again || view.reset;
+    const bool cuts = again || view.reset || shape.joined > 1;
     GradientScans<Map, VECTORS> scans;
-    scan_part(gates, again, &scans);
+    scan_part<Part>(gates, again, &scans);
+    gates.stay_packed();
     Sum sum = 0, back = 0; /* what enters the warp */
     if (shape.warps > 1 || shape.parts > 1) {
         exchange(place, scans, shared);
         if (shape.parts == 1 || again)
             __syncthreads();
-        else if (!meet_tiles(plan, place, gates, view.reset != nullptr, scans.finite(), shared))
+        else if (!meet_tiles<Part>(plan, place, gates, view.reset != nullptr, scans.finite(), shared))
             return false;
         if (shape.parts > 1) sum = shared->sum_enters, back = shared->back_enters;
         for (unsigned w = 0; w < place.warp; w++) sum = Map{shared->sums.a[w], shared->sums.b[w]}.of(sum);
@@ -300,11 +312,11 @@ static __device__ bool write_part(const DiscountView<T> &view, T *dgamma, const 
 #pragma unroll
         for (unsigned k = 0; k < LENGTH; k++) {
             carried[k] = running;
-            running = Map{(Sum)gates.factor[v][k], (Sum)gates.x[v][k]}.of(running);
+            running = Map{Part::element(gates.factor[v], k), Part::element(gates.x[v], k)}.of(running);
         }
 #pragma unroll
         for (unsigned k = LENGTH; k-- > 0;) {
-            const Sum factor = (Sum)gates.factor[v][k], sum_back = (Sum)gates.dy[v][k] + gets;
+            const Sum factor = Part::element(gates.factor[v], k), sum_back = Part::element(gates.dy[v], k) + gets;
             dx[k] = (T)sum_back;
             products[k] = cuts && affine_is_cut(factor) ? (T)0 : (T)(sum_back * carried[k]);
             gets = passed_on(factor, sum_back, cuts);
@@ -331,7 +343,7 @@ static __device__ __noinline__ void work_again(const DiscountView<T> &view, cons
     }
     const GatePart<T, RIGHT, VECTORS> part(view, plan.shape, place, plan.packed);
     GradientGates<T, VECTORS> gates;
-    load_gates<false>(view, dy, plan.packed, part, true, &gates);
+    load_gates<false>(view, dy, plan, part, true, &gates);
     (void)write_part<Affine<SumOf<T>>>(view, dgamma, plan, place, part, gates, shared, true);
 }
 
@@ -344,43 +356,44 @@ static __global__ void __launch_bounds__(GATE_THREADS_MAX, blocks_to_sm<T>(VECTO
     const GatePart<T, RIGHT, VECTORS> part(view, plan.shape, place, plan.packed);
     GradientGates<T, VECTORS> gates;
     if (part.whole)
-        load_gates<true>(view, dy, plan.packed, part, false, &gates);
+        load_gates<true>(view, dy, plan, part, false, &gates);
     else
-        load_gates<false>(view, dy, plan.packed, part, false, &gates);
+        load_gates<false>(view, dy, plan, part, false, &gates);
     const bool mine = write_part<Plain<SumOf<T>>>(view, dgamma, plan, place, part, gates, &shared, false);
     const bool finite = plan.shape.rows > 1 ? __all_sync((unsigned)ALL_LANES, mine) : __syncthreads_and(mine);
     if (!finite) work_again<T, RIGHT, VECTORS>(view, dy, dgamma, plan, place, &shared);
 }
 
 /* ---- Host. */
-static size_t blocks_of(const VariantArgs *args, const GateShape &shape) {
-    return shape.parts > 1 ? discount_batch(args) * shape.parts : divide_up(discount_batch(args), shape.rows);
+/* Of elements of two bytes a lane has sums of each in registers. */
+static GateShape shape_of(const VariantArgs *args) {
+    return gate_shape(args, dtype_size(args->problem->dtype) == 2 ? 2 : 4);
 }
 /* The maps of each tile, and the counter. */
 static size_t scratch_bytes(const VariantArgs *args) {
     if (discount_is_empty(args)) return 0;
-    const GateShape shape = gate_shape(args);
+    const GateShape shape = shape_of(args);
     const size_t maps = discount_is_f64(args) ? sizeof(GradientMaps<double>) : sizeof(GradientMaps<float>);
     return shape.parts > 1 ? discount_batch(args) * shape.parts * maps + sizeof(PublishedWord) : 0;
 }
 
 template <typename T, bool RIGHT> static Status run_rows(const VariantArgs *args) {
     const DiscountView<T> view = discount_view<T>(args);
-    const GateShape cut = gate_shape(args);
+    const GateShape cut = shape_of(args);
     const size_t bytes = scratch_bytes(args);
     PublishedWord *const maps = (PublishedWord *)args->scratch;
     const GradientGatePlan plan = {cut, discount_is_packed(args), maps, (unsigned *)(maps + bytes / sizeof(PublishedWord) - 1)};
     const T *dy = (const T *)args->in[IN_DY].data;
     T *dgamma = (T *)args->out[OUT_DGAMMA].data;
     if (bytes > 0) TRY_CUDA(cudaMemsetAsync(maps, PUBLISHED_EMPTY_BYTE, bytes, (cudaStream_t)args->stream));
-    const LaunchShape shape = {dim3((unsigned)blocks_of(args, cut)), dim3(cut.rows * cut.warps * WARP), 0, args->stream};
+    const LaunchShape shape = {dim3((unsigned)gate_blocks(args, cut)), dim3(cut.rows * cut.warps * WARP), 0, args->stream};
     if (cut.vectors == 1) return launch(gates_kernel<T, RIGHT, 1>, shape, view, dy, dgamma, plan);
     if (cut.vectors == 2) return launch(gates_kernel<T, RIGHT, 2>, shape, view, dy, dgamma, plan);
     return launch(gates_kernel<T, RIGHT, 4>, shape, view, dy, dgamma, plan);
 }
 
 static Status run(const VariantArgs *args) {
-    return gradient_run(args, [args]<typename T, bool RIGHT>() { return run_rows<T, RIGHT>(args); });
+    return gradient_run_stored(args, [args]<typename T, bool RIGHT>() { return run_rows<T, RIGHT>(args); });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
@@ -388,11 +401,11 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (discount_gamma_per(args) != DISCOUNT_GAMMA_ELEMENT)
         return variant_refuse(reason, "only a discount for each element is supported");
     if (discount_is_empty(args)) return true;
-    const GateShape shape = gate_shape(args);
+    const GateShape shape = shape_of(args);
     if (shape.parts > PARTS_MAX)
         return variant_refuse(reason, "n=%zu: rows of at most %u tiles are supported, not %u", discount_n(args), PARTS_MAX,
                               shape.parts);
-    return discount_fits_grid(args, blocks_of(args, shape), reason);
+    return discount_fits_grid(args, gate_blocks(args, shape), reason);
 }
 
 static const ParamSpec TUNABLES[] = {GATE_TUNABLES, {}};
@@ -402,6 +415,7 @@ RUNGS_VARIANT(discounted_cumsum_grad, cuda_row_tiles) = {
     .summary = "a discount for each element: tiles in registers, scanned both ways; those of a row exchange their maps",
     .origin = "Blelloch 1990",
     .tunables = TUNABLES,
+    .dtypes = STORAGE_TYPES,
     .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,

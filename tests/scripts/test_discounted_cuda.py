@@ -45,11 +45,11 @@ suites:
 
 GATES = """
 title: Rows in groups
-about: Rows of one tile and of several, of each number of loads; more rows than a group; infinities, which the maps of cuda_row_groups carry only when asked
+about: Rows of one tile, of several and of a half, a third and a fifth of a warp's part, of each number of loads; more rows than a group; infinities, which the maps of cuda_row_groups carry only when asked
 suites:
   - op: discounted_cumsum
     axes:
-      n: [1, 33, 128, 131, 1000, 2050]
+      n: [1, 24, 33, 128, 131, 1000, 2050]
       batch: [5]
       direction: [right, left]
       input: [normal, naninf]
@@ -57,6 +57,8 @@ suites:
       - {gamma_per: element, reset: none, dtype: f32}
       - {gamma_per: element, reset: mask, dtype: f64}
       - {gamma_per: row, reset: mask, dtype: f32}
+      - {gamma_per: row, reset: none, dtype: f16}
+      - {gamma_per: element, reset: mask, dtype: bf16}
     variants: ["cuda_row_groups threads=64 vectors=1,4 group=2"]
 """
 
@@ -97,7 +99,7 @@ def test_short_rows(folder):
 
 def test_rows_in_groups(folder):
     done, rows = emulate(folder, GATES)
-    expect(done.returncode == 0 and [row["verdict"] for row in rows] == ["pass"] * 144, "144 cases", done)
+    expect(done.returncode == 0 and [row["verdict"] for row in rows] == ["pass"] * 280, "280 cases", done)
 
 
 @pytest.mark.parametrize("case, words", LONGEST.items(), ids=LONGEST)

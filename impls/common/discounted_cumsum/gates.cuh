@@ -2,11 +2,14 @@
  * cuda_row_tiles of its gradient cut them, and the maps that they compose.
  *
  * A row is cut into tiles, a block each. A warp has VECTORS runs of 32 vectors of 16 bytes in a tile, of which a lane reads one
- * each. Rows of one tile are not cut; of those that one warp has there are several to a block. */
+ * each. Rows of one tile are not cut; of those that one warp has there are several to a block, and several to a warp if that has
+ * room for two in whole vectors. */
 #ifndef RUNGS_DISCOUNT_GATES_CUH
 #define RUNGS_DISCOUNT_GATES_CUH
 
 #include "common/discounted_cumsum/scan.cuh"
+
+#include <string.h>
 
 constexpr unsigned GATE_THREADS_MAX = 256;
 
@@ -28,14 +31,45 @@ template <typename Sum> __device__ Plain<Sum> shuffle_from(const Plain<Sum> &map
     return {__shfl_sync((unsigned)ALL_LANES, map.a, lane), __shfl_sync((unsigned)ALL_LANES, map.b, lane)};
 }
 
+/* A lane's vector as it lies in memory: of elements of two bytes a register has two. */
+template <typename T> struct GateVector {
+    unsigned words[4];
+
+    __device__ T element(unsigned i) const {
+        T value;
+        if constexpr (sizeof(T) == 2) {
+            const unsigned short bits = (unsigned short)(words[i / 2] >> i % 2 * 16);
+            memcpy(&value, &bits, sizeof value);
+        } else {
+            memcpy(&value, words + i * (sizeof(T) / 4), sizeof value);
+        }
+        return value;
+    }
+    __device__ void put(unsigned i, T value) {
+        if constexpr (sizeof(T) == 2) {
+            unsigned short bits;
+            memcpy(&bits, &value, sizeof bits);
+            words[i / 2] = i % 2 ? (words[i / 2] & 0xffffu) | (unsigned)bits << 16 : (words[i / 2] & 0xffff0000u) | bits;
+        } else {
+            memcpy(words + i * (sizeof(T) / 4), &value, sizeof value);
+        }
+    }
+    /* Has the compiler convert the elements again, where it would keep each in a register of its own. */
+    __device__ void stay_packed() {
+#ifdef __CUDA_ARCH__
+        if constexpr (sizeof(T) == 2) asm volatile("" : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3]));
+#endif
+    }
+};
+
 struct GateShape {
-    unsigned vectors, warps, rows; /* of a lane; of a tile; of a block: more than one only if parts is 1 */
-    unsigned parts;                /* tiles of a row */
+    unsigned vectors, warps, rows; /* of a lane; of a tile; tiles of a block: more than one only if parts is 1 */
+    unsigned parts, joined;        /* tiles of a row; rows of a tile: more than one only if it is a warp's, in whole vectors */
 };
 
 /* Which tile the calling warp has. */
 struct GatePlace {
-    size_t row;
+    size_t row;          /* the first */
     unsigned part, warp; /* warp: within the tile */
 };
 
@@ -49,21 +83,44 @@ template <typename T, bool RIGHT, unsigned VECTORS> struct GatePart {
 
     __device__ GatePart(const DiscountView<T> &view, const GateShape &shape, const GatePlace &place, bool packed) {
         const size_t begin = ((size_t)place.part * shape.warps + place.warp) * SPAN;
+        const size_t left = place.row < view.batch ? view.batch - place.row : 0, rows = left < shape.joined ? left : shape.joined;
         line = {0, 0};
-        if (place.row < view.batch) line = {(long long)(place.row * view.n), (long long)(place.row * view.n + view.n)};
+        if (rows > 0) line = {(long long)(place.row * view.n), (long long)((place.row + rows) * view.n)};
         position = begin + threadIdx.x % WARP * LENGTH;
         whole = packed && line.holds_all(line.first(begin)) && line.holds_all(line.first(begin + SPAN - LENGTH));
     }
     __device__ long long low(unsigned v) const { return line.first(position + v * WARP * LENGTH); }
 
-    /* WHOLE: it is known to be. */
-    template <bool WHOLE, typename E>
-    __device__ void load(const E *from, unsigned v, bool packed, E otherwise, E (&out)[LENGTH]) const {
-        if (!WHOLE) return line.load(from, low(v), packed, otherwise, out);
-        const Pack<E, LENGTH> pack = *(const Pack<E, LENGTH> *)(from + low(v));
-#pragma unroll
-        for (unsigned k = 0; k < LENGTH; k++) out[k] = pack.at[Line::at(0, k)];
+    /* Of joined rows: which one of them the vector is in, and whether it begins there, in the order of the sums. */
+    __device__ unsigned joined_row(unsigned v, size_t n) const {
+        const long long offset = low(v) - line.begin;
+        return offset > 0 ? (unsigned)offset / (unsigned)n : 0;
     }
+    __device__ bool begins_row(unsigned v, size_t n) const { return (unsigned)(position + v * WARP * LENGTH) % (unsigned)n == 0; }
+
+    /* WHOLE: it is known to be. */
+    template <bool WHOLE> __device__ GateVector<T> load(const T *from, unsigned v, bool packed, T otherwise) const {
+        GateVector<T> vector;
+        if (WHOLE) {
+            const Pack<unsigned, 4> pack = *(const Pack<unsigned, 4> *)(from + low(v));
+#pragma unroll
+            for (unsigned k = 0; k < 4; k++) vector.words[k] = pack.at[k];
+        } else {
+            T in[LENGTH];
+            line.load(from, low(v), packed, otherwise, in);
+#pragma unroll
+            for (unsigned k = 0; k < LENGTH; k++) put(&vector, k, in[k]);
+        }
+        return vector;
+    }
+    /* Element k of a vector in the order of the sums. */
+    static __device__ SumOf<T> element(const GateVector<T> &vector, unsigned k) {
+        return (SumOf<T>)vector.element((unsigned)Line::at(0, k));
+    }
+    static __device__ void put(GateVector<T> *vector, unsigned k, T value) {
+        vector->put((unsigned)Line::at(0, k), value);
+    }
+
     template <typename E> __device__ void store(E *to, unsigned v, bool packed, const E (&in)[LENGTH]) const {
         if (!whole) return line.store(to, low(v), packed, in);
         Pack<E, LENGTH> pack;
@@ -83,25 +140,33 @@ template <typename T, bool RIGHT, unsigned VECTORS> struct GatePart {
         "vectors", "loads of 16 bytes of x in a lane, 1, 2 or 4; 0: by the length of a row", PARAM_INT, "0", 0, 4, NULL            \
     }
 
-static inline GateShape gate_shape(const VariantArgs *args) {
+/* long_vectors: of a lane in rows of more than 8 KiB. */
+static inline GateShape gate_shape(const VariantArgs *args, unsigned long_vectors) {
     const size_t batch = discount_batch(args), n = discount_n(args), length = 16 / dtype_size(args->problem->dtype);
     const size_t span = length * WARP, positions = line_positions(n, (unsigned)length, n % length == 0 || batch == 1);
     unsigned threads = (unsigned)params_int(args->tunables, "threads"), vectors = (unsigned)params_int(args->tunables, "vectors");
     if (threads == 0) threads = positions <= 8 * span ? 128 : 256;
-    if (vectors == 0) vectors = positions <= span ? 1 : positions <= 16 * span ? 2 : 4;
+    if (vectors == 0) vectors = positions <= span ? 1 : positions <= 16 * span ? 2 : long_vectors;
     const unsigned most = threads / WARP;
     GateShape shape = {};
     shape.vectors = vectors;
     shape.parts = (unsigned)divide_up(positions, most * vectors * span);
     shape.warps = shape.parts > 1 ? most : (unsigned)divide_up(positions, vectors * span);
     shape.rows = shape.warps == 1 && shape.parts == 1 ? most : 1;
+    shape.joined = shape.rows > 1 && n % length == 0 && n <= vectors * span / 2 ? (unsigned)(vectors * span / n) : 1;
     return shape;
+}
+static inline size_t gate_blocks(const VariantArgs *args, const GateShape &shape) {
+    return shape.parts > 1 ? discount_batch(args) * shape.parts
+                           : divide_up(discount_batch(args), (size_t)shape.rows * shape.joined);
 }
 
 static inline bool gate_shape_supports(const VariantArgs *args, char reason[REASON_MAX]) {
     const unsigned threads = (unsigned)params_int(args->tunables, "threads");
     if (discount_terms(args) > 0) return variant_refuse(reason, "sums of k terms are not supported");
     if (threads % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of 32", threads);
+    if (dtype_size(args->problem->dtype) == 2 && discount_gamma_per(args) == DISCOUNT_GAMMA_ALL)
+        return variant_refuse(reason, "f16 and bf16: a discount for each row or element is supported");
     if (params_int(args->tunables, "vectors") == 3) return variant_refuse(reason, "vectors=3: 1, 2 and 4 are supported");
     return true;
 }
