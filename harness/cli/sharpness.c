@@ -25,13 +25,16 @@ static const Cut CUTS[] = {
     {"f16 sums", {5, 10, false}, false, true}, {"bf16 sums", {8, 7, false}, false, true}, {"truncated", {0, 0, false}, true, true},
 };
 enum { CUTS_COUNT = sizeof CUTS / sizeof *CUTS };
-static const NarrowForm TYPES[DTYPE_COUNT] = {
-    [DTYPE_F32] = {8, 23, false}, [DTYPE_F64] = {11, 52, false}, [DTYPE_F16] = {5, 10, false},
-    [DTYPE_BF16] = {8, 7, false}, [DTYPE_E4M3] = {4, 3, true},   [DTYPE_E5M2] = {5, 2, false}};
+
+static NarrowForm form_of(DType dtype) {
+    return dtype == DTYPE_F32   ? (NarrowForm){.exponent_bits = 8, .fraction_bits = 23}
+           : dtype == DTYPE_F64 ? (NarrowForm){.exponent_bits = 11, .fraction_bits = 52}
+                                : narrow_form(dtype);
+}
 
 /* The element of an array of this type. */
 static double cut_number(const Cut *cut, DType dtype, double x) {
-    const NarrowForm form = cut->form.fraction_bits ? cut->form : TYPES[dtype];
+    const NarrowForm form = cut->form.fraction_bits ? cut->form : form_of(dtype);
     int exponent;
     if (!isfinite(x) || x == 0) return x;
     (void)frexp(x, &exponent);
