@@ -188,7 +188,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
         {cudaDevAttrUnifiedAddressing, 1},
         {cudaDevAttrCanMapHostMemory, 1},
         {cudaDevAttrConcurrentManagedAccess, 0},
-        {cudaDevAttrMemoryPoolsSupported, 0},
+        {cudaDevAttrMemoryPoolsSupported, 1},
         {cudaDevAttrHostNativeAtomicSupported, 0},
         {cudaDevAttrComputeMode, cudaComputeModeDefault},
         {cudaDevAttrKernelExecTimeout, 0},

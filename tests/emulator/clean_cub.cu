@@ -17,8 +17,8 @@ struct Twice {
 };
 
 static __global__ void block_operations(const int *x, int *prefixes, int *before, int *sums, int *largest, int *warp_sums) {
-    typedef cub::BlockScan<int, THREADS> Scan;
-    typedef cub::BlockReduce<int, THREADS> Reduce;
+    typedef cub::BlockScan<int, THREADS, cub::BLOCK_SCAN_WARP_SCANS> Scan;
+    typedef cub::BlockReduce<int, THREADS, cub::BLOCK_REDUCE_RAKING> Reduce;
     typedef cub::WarpReduce<int> WarpReduce;
     __shared__ union {
         typename Scan::TempStorage scan;
@@ -32,7 +32,11 @@ static __global__ void block_operations(const int *x, int *prefixes, int *before
     __syncthreads();
     Scan(storage.scan).ExclusiveSum(own, exclusive);
     __syncthreads();
-    const int maximum = Reduce(storage.reduce).Reduce(own, Larger());
+    int items[2] = {own, 0};
+    int maximum = Reduce(storage.reduce).Reduce(items, Larger());
+    __syncthreads();
+    const int first = Reduce(storage.reduce).Reduce(own, Larger(), 1);
+    if (threadIdx.x == 0 && first != own) maximum = -1;
     __syncthreads();
     const int warp_sum = WarpReduce(storage.warps[warp]).Sum(own);
     if (i < N) prefixes[i] = inclusive;

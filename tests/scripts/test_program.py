@@ -149,6 +149,23 @@ def test_a_crash_of_host_code_and_an_exit_code_above_128(tmp_path):
     assert attempt("k.cu", "--", "x", cwd=tmp_path).returncode == 255
 
 
+def test_new_in_kernels_and_partitions_by_label(tmp_path):
+    (tmp_path / "k.cu").write_text(
+        "#include <cooperative_groups.h>\n#include <string>\nnamespace cg = cooperative_groups;\n"
+        "__global__ void make(int **x) { *x = new int[4]{1, 2, 3, 4}; }\n"
+        "__global__ void end(int **x) { delete[] *x; }\n"
+        "__global__ void use(int **x, int *sum) {\n"
+        "    auto warp = cg::tiled_partition<32>(cg::this_thread_block());\n"
+        "    auto part = cg::labeled_partition(warp, warp.thread_rank() % 4);\n"
+        "    if (part.thread_rank() == 0) atomicAdd(sum, (*x)[warp.thread_rank() % 4] * part.size());\n}\n"
+        "int main() {\n    int **x, *sum;\n    std::string text(100, 'a'), more = text + text;\n"
+        "    cudaMallocManaged(&x, 8);\n    cudaMallocManaged(&sum, 4);\n    *sum = 0;\n"
+        "    make<<<1, 1>>>(x);\n    use<<<1, 32>>>(x, sum);\n    end<<<1, 1>>>(x);\n"
+        "    cudaDeviceSynchronize();\n    return *sum + (int)more.size() - 200;\n}\n"
+    )
+    assert (done := attempt("k.cu", cwd=tmp_path)).returncode == 80, done.stderr
+
+
 def test_both_programs_run_and_host_code_counts(tmp_path):
     """A fault that ends the first does not keep the second from its own; the program goes on after its own undefined behaviour."""
     (tmp_path / "k.cu").write_text(

@@ -7,7 +7,10 @@
 
 namespace cub {
 
-template <typename T, int BLOCK_X, int ALGORITHM = 0, int BLOCK_Y = 1, int BLOCK_Z = 1> class BlockReduce {
+enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS };
+
+template <typename T, int BLOCK_X, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int BLOCK_Y = 1, int BLOCK_Z = 1>
+class BlockReduce {
     static constexpr int THREADS = BLOCK_X * BLOCK_Y * BLOCK_Z;
 
   public:
@@ -17,13 +20,19 @@ template <typename T, int BLOCK_X, int ALGORITHM = 0, int BLOCK_Y = 1, int BLOCK
 
     __device__ explicit BlockReduce(TempStorage &storage) : storage_(storage) {}
 
-    __device__ T Sum(T in) { return Reduce(in, add); }
-    template <typename Op> __device__ T Reduce(T in, Op op) {
+    __device__ T Sum(T in, int valid = THREADS) { return Reduce(in, add, valid); }
+    template <int ITEMS> __device__ T Sum(T (&in)[ITEMS]) { return Reduce(in, add); }
+    template <int ITEMS, typename Op> __device__ T Reduce(T (&in)[ITEMS], Op op) {
+        T own = in[0];
+        for (int i = 1; i < ITEMS; i++) own = op(own, in[i]);
+        return Reduce(own, op);
+    }
+    template <typename Op> __device__ T Reduce(T in, Op op, int valid = THREADS) {
         const unsigned thread = (threadIdx.z * BLOCK_Y + threadIdx.y) * BLOCK_X + threadIdx.x;
         storage_.values[thread] = in;
         __syncthreads();
         if (thread > 0) return in;
-        for (int i = 1; i < THREADS; i++) in = op(in, storage_.values[i]);
+        for (int i = 1; i < valid; i++) in = op(in, storage_.values[i]);
         return in;
     }
 

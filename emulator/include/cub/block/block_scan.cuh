@@ -7,7 +7,9 @@
 
 namespace cub {
 
-template <typename T, int BLOCK_X, int ALGORITHM = 0, int BLOCK_Y = 1, int BLOCK_Z = 1> class BlockScan {
+enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
+
+template <typename T, int BLOCK_X, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int BLOCK_Y = 1, int BLOCK_Z = 1> class BlockScan {
     static constexpr int THREADS = BLOCK_X * BLOCK_Y * BLOCK_Z;
 
   public:
