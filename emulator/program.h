@@ -12,7 +12,7 @@ bool program_runs(void);
 bool program_bound(void);
 /* May host code touch all memory of the device? */
 bool program_shares(void);
-/* What was found in the kernel that runs, or in host code: a word or two for the table; a "note: ..." is no fault. */
+/* What was found in the kernel that runs, or in host code: a word or two for the table. */
 void program_found(const char *kind);
 /* How many schedules of the launch that has ended were run. */
 void program_scheduled(int schedules);

@@ -79,6 +79,7 @@ def attempt(folder, source, flags, words):
         "said": said,
         "faults": [fault for fault in faults if "(replay: " in fault and "host code" not in fault][:3],
         "started": bool(table),
+        "undefined": bool(re.search(r"^\(host code\) .* undefined behaviour$", done.stderr, re.MULTILINE)),
         "tail": done.stdout[-1000:],
     }
 
@@ -112,7 +113,9 @@ def try_one(line, folder):
             found = attempt(here, pathlib.Path(path.name), [*more, *flags], smaller(words, largest))
             compiles = found["code"] != 2 or not found["said"]
             own_check = re.search(r"\bFAIL(ED|URE)?\b|\bfailed\b", found.get("tail", ""))
-            runs = compiles and bool(found["faults"] or (found["code"] == 0 and not own_check))
+            runs = compiles and bool(
+                found["faults"] or ((found["code"] == 0 or found.get("undefined")) and not own_check)
+            )
             if runs or not compiles or found["code"] is None:
                 break
         return {"program": path.parent.name, "compiles": compiles, "runs": runs, **found}
