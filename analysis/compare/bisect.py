@@ -171,6 +171,11 @@ def main():
 def bisect(only, given):
     """-> exit code."""
     commits, subjects = history(only)
+    place = pathlib.Path(only["folder"])
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise End(
+            f"--out {terminal(place)}: is there; rows of another search are no repetitions of this one: name a new folder"
+        )
     search, comparisons = Search(len(commits) - 1), Comparisons(only, given, commits)
     began, longest, budget, why = time.monotonic(), 0, float(only["budget"]), ""
     while (commit := search.next()) is not None and (not search.compared or search.suspects()[1] < SURE):

@@ -279,16 +279,18 @@ def test_bisect(project):
     good = project.git("rev-parse", "HEAD")
     for k in range(17):
         factor = 1.3 if k >= SLOW else 1.0
-        places = {"counter": f"/dev/shm/{project.folder.name}-bisect", "common": "1, 1", "wobble": "1, 1, 1, 1"}
-        text = VARIANT.format(**places, planted=PLANTED, factor=factor, name="cpu_loop") + f"/* {k} */\n"
+        where = {"counter": f"/dev/shm/{project.folder.name}-bisect", "common": "1, 1", "wobble": "1, 1, 1, 1"}
+        text = VARIANT.format(**where, planted=PLANTED, factor=factor, name="cpu_loop") + f"/* {k} */\n"
         loop.write_text(text + "int x = ;\n" * (k == NO_ROW))
         lists.write_text('message(FATAL_ERROR "no such luck")\n' * (k == NO_BUILD) + whole)
         (project.root / "scenarios/waits.yaml").write_text(SCENARIO.format(sizes=f"1000, {PLANTED}"))
         project.git("commit", "-qam", f"change {k}")
         good = project.git("rev-parse", "HEAD") if k == 0 else good
 
+    places = (project.folder / f"bisect-{k}" for k in range(100))
+
     def bisect(*words):
-        options = ("waits", "--quick", "--variants", "cpu_loop", "--out", project.folder / "bisect")
+        options = ("waits", "--quick", "--variants", "cpu_loop", "--out", next(places))
         where = {"program": project.root / "build/release/bin/waits", "env": project.environment, "timeout": 580}
         return call("bisect", *words, *options, **where)
 

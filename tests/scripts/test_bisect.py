@@ -67,5 +67,8 @@ def test_it_says_when_it_is_not_sure():
 
 
 def test_bad_words(folder):
+    (folder / "rows").touch()
+    words = ("bisect", "HEAD", "HEAD", "double n=1000")
+    expect_error(call(*words, "--out", folder), 2, "is no earlier commit on the line of")
     expect_error(call("bisect", "HEAD~1", "HEAD"), 2, "two commits and a scenario or a case are expected")
     expect_error(call("bisect", "HEAD~1", "HEAD", "double", "--repetitions", "3"), 2, "at least 9 are needed")
