@@ -128,7 +128,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
         if (chunk_lines == 0) column[j].center = center[j] = rest;
         column[j].push(rest);
     }
-    const SlabSums<T, ORDER> sums = slab_sums(plan, part, column, shared);
+    const SlabSums<T, ORDER> sums = slab_sums<T>(plan, part, column, shared);
     const unsigned x = threadIdx.x % plan.tx;
     if (part.y == 0) { /* threads[0] is free: the centers for the threads that finish a column */
 #pragma unroll
