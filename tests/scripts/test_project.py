@@ -566,7 +566,11 @@ def test_examples_llm(project):
     expect({row["bound"]["name"] for row in found} == {"reduction", "softmax", "dot"}, "under their bounds", done)
     done = project.start(root / "build/release/bin/llm", "sharpness", "sgemm m=32 n=32 k=4099 input=normal", "--json")
     shares = json.loads(done.stdout)["rejecting_share"]
-    expect(min(shares[cut] for cut in ("TF32 cut", "bf16", "bf16 sums")) > 0, "long products reject cuts of precision", done)
+    expect(
+        min(shares[cut] for cut in ("TF32 cut", "bf16", "bf16 sums")) > 0,
+        "long products reject cuts of precision",
+        done,
+    )
     found = run("half n=1009")[1]
     expect(
         [row["bound"]["reference"] for row in found] == ["float64"] and found[0]["verdict"] == "pass", "float64 is said"

@@ -173,7 +173,7 @@ def groups(op, prefix, wanted, most):
 def measure(program, wanted="", jobs=1, places=EVERYWHERE):
     """{"double/cpu_zeros": {"CPU": {"rejected": True, "verdict": "fail", "words": ...}}, ...} of what this machine can run. wanted: a part of
     the names, such as cheat."""
-    found = {}
+    found, known = {}, set(shipped())
     most, timeout = (
         (AT_ONCE, "30s") if places == ON_GPU else (len(shipped()), "60s" if wanted else "10s")
     )  # some mutants never return
@@ -187,7 +187,8 @@ def measure(program, wanted="", jobs=1, places=EVERYWHERE):
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for part in pool.map(lambda part: rows(program, *part, timeout), parts):
             for place, row in part:
-                take(found.setdefault(row["spec"], {}), place, row)
+                name = row["spec"] if row["spec"] in known else row["variant"]  # whose tunables are as they come
+                take(found.setdefault(name, {}), place, row)
     return found
 
 
