@@ -29,7 +29,9 @@ def from_arrow(arrow):
     if arrow.type in (pyarrow.string(), pyarrow.large_string(), pyarrow.string_view()):
         return arrow
     if not pyarrow.types.is_primitive(arrow.type):
-        raise Failure("check", f"run() gives a column of {arrow.type}: expected numbers or strings, one for each element")
+        raise Failure(
+            "check", f"run() gives a column of {arrow.type}: expected numbers or strings, one for each element"
+        )
     return arrow.to_numpy(**({} if type(arrow) is pyarrow.ChunkedArray else {"zero_copy_only": False}))
 
 

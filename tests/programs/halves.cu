@@ -1,5 +1,5 @@
-// Arithmetic of 16 and 8 bits, digested: one line an operation, a digest for each upper byte of the first operand, or of a float's bits; NaN counts as one number.
-// usage: halves FIRST COUNT      upper bytes FIRST .. FIRST + COUNT - 1
+// Arithmetic of 16 and 8 bits, digested: one line an operation, a digest for each upper byte of the first operand, or of a float's
+// bits; NaN counts as one number. usage: halves FIRST COUNT      upper bytes FIRST .. FIRST + COUNT - 1
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>

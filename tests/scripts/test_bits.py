@@ -77,7 +77,7 @@ def test_not_tried(worker_folder, words, reason):
 def test_as_many_as_time_allows(worker_folder):
     """Without a number: a hundred at least where calls are short, and not a tenth of the row's time where they are not few."""
     done, rows = bits(
-        worker_folder, CASES[0], "rolling n=1e5 window=100 agg=mean", "--variants", "cpu_pairwise_control"
+        worker_folder, CASES[0], "rolling n=5e5 window=100 agg=mean", "--variants", "cpu_pairwise_control"
     )
     short, long = (row["bits"] for row in rows)
     expect(100 <= short["calls"] <= 1000 and short["outcome"] == "same", "a hundred at least", done)

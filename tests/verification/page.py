@@ -42,7 +42,6 @@ ELSEWHERE = (
     "The data of this page does not show it. The mutants' test of its op rejects it on data that does "
     "(`tests/scripts/test_op_mutants.py`)."
 )
-LIMITED = "Only the parent's clock and the limit of the hardware tell, which these short runs leave out; `tests/scripts/test_mutants.py` has it rejected."
 COUNTED = "Its kernels are counted by stream, which these short runs leave out; on a GPU `tests/scripts/test_mutants.py` has it rejected."
 CONFINED = "It is right, and what it writes to is refused: `tests/scripts/test_confined.py` lets it try."
 PLAN = "It computes all letters, and keeps the rest: sizes, places and who is hidden are the case's, and no sample changes them."
@@ -67,8 +66,6 @@ REASONS = {
     "ewm/cpu_mutants wrong=textbook_variance": ELSEWHERE,
     "double/cpu_mutants wrong=leaves_poison": ELSEWHERE,
     "rolling/cpu_mutants wrong=textbook_variance": ELSEWHERE,
-    "double/cpu_slow_clock": LIMITED,
-    "double/cpu_slow_clock_briefly": LIMITED,
     "double/cpu_replay_content": SAME,
     "double/cpu_slow_on_poison": HONEST,
     "double/cpu_takes_along": TOLD,
