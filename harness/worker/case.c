@@ -4,6 +4,7 @@
 #include "base/numbers.h"
 #include "base/ranges.h"
 #include "device/confine.h"
+#include "device/own_code.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -43,6 +44,7 @@ static Status module_load(const char *path, const char *id, bool on_gpu, const V
     if (!loaded[0]) {
         if (!on_gpu && !confine_self(getenv("TMPDIR"), false))
             return status_fail(STATUS_IO, "cannot be kept from /proc/self/mem (Landlock): %s", strerror(errno));
+        if (!on_gpu) (void)own_code_keep();
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!handle) return status_fail(STATUS_INVALID, "cannot be loaded: %s", dlerror());
         snprintf(loaded, sizeof loaded, "%s", path);

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "device/confine.h"
-#include "device/own_code.h"
 #include "device/sandbox.h"
 
 #include <errno.h>
@@ -326,7 +325,6 @@ int worker_main(int argc, char **argv, const WorkerMeasure *with) {
     handlers_remember();
     json_set_alloc_funcs(memory_allocate, memory_free);
     if (argc > 3 && strcmp(argv[1], "--confine") == 0) return confine_and_become(argv[2], argv + 3);
-    if (measure) (void)own_code_keep();
     if (argc == 6 && strcmp(argv[1], "--describe") == 0) /* the others were confined when they began */
         return !sandbox_enter(argv[2], argv) || !confine_self(NULL, false)
                    ? CANNOT

@@ -49,7 +49,7 @@ HELD = {
         ("tests/scripts/test_mutants.py", '"cpu_replay_pointer"'),
         ("tests/scripts/test_mutants.py", '"cpu_memo_sample"'),
     ],
-    "learn from another worker which samples are compared": [
+    "learn from another worker which samples are compared (a variant in C, on the CPU)": [
         ("tests/scripts/test_confined.py", "def test_nothing_that_decides_a_row_can_be_written"),
         ("tests/mutants/double/cpu_writes_files.c", "shared memory"),
     ],
