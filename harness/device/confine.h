@@ -1,7 +1,8 @@
 /* confine.h - what a worker may write: its own folder and devices; those of GPUs and libraries also /dev/shm, and what /proc has of
- * the process. Nothing that decides a row, now or later: program, modules, references, rows, scenarios, Python packages. By Landlock
- * (Linux 5.13), which needs no privileges and holds for all that the process starts. Reading is not restricted. By seccomp it gets
- * no userfaultfd, and a variant on the CPU nothing of the kernel's that would outlive it: shared memory, queues, semaphores, keys. */
+ * the process. Nothing that decides a row, now or later: program, modules, references, rows, scenarios, Python packages. By
+ * Landlock (Linux 5.13), which needs no privileges and holds for all that the process starts. Reading is not restricted. By seccomp
+ * it gets no userfaultfd, and a variant on the CPU nothing of the kernel's that would outlive it: shared memory, queues,
+ * semaphores, keys. */
 #ifndef RUNGS_DEVICE_CONFINE_H
 #define RUNGS_DEVICE_CONFINE_H
 
