@@ -8,7 +8,6 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -61,33 +60,27 @@ static bool allow(int rules, const char *folder, uint64_t files) {
 #define FIELD(name) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, name))
 #define UNLESS(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skipped))
 
-/* No user faults: a page that is filled when it is read would be computed outside of every sample. lasting: nor what is left in the
- * kernel for the next worker of the case, which gets the same keys: shared memory, queues, semaphores, keys. Best effort. */
-static void refuse_calls(bool lasting) {
+/* No user faults: a page that is filled when it is read would be computed outside of every sample. Best effort. */
+static void refuse_user_faults(void) {
 #ifdef CONFINE_ARCHITECTURE
     enum { MAKE_BY_DEVICE = 0xaa00 }; /* USERFAULTFD_IOC_NEW: ioctl() of /dev/userfaultfd */
-    static const int REFUSED[] = {SYS_userfaultfd, SYS_shmget,      SYS_msgget, SYS_semget,
-                                  SYS_mq_open,     SYS_request_key, SYS_keyctl, SYS_add_key};
-    enum { MOST = sizeof REFUSED / sizeof *REFUSED };
-    const unsigned char count = lasting ? MOST : 1;
-    struct sock_filter steps[MOST + 8] = {FIELD(arch), UNLESS(CONFINE_ARCHITECTURE, (unsigned char)(count + 4)), FIELD(nr)};
-    for (unsigned char i = 0; i < count; i++)
-        steps[3 + i] =
-            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)REFUSED[i], (unsigned char)(count + 3 - i), 0);
-    const struct sock_filter end[] = {
-        UNLESS(SYS_ioctl, 2), FIELD(args[1]), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MAKE_BY_DEVICE, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)};
-    memcpy(steps + 3 + count, end, sizeof end);
-    const struct sock_fprog filter = {(unsigned short)(count + 8), steps};
+    struct sock_filter steps[] = {FIELD(arch),
+                                  UNLESS(CONFINE_ARCHITECTURE, 5),
+                                  FIELD(nr),
+                                  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 4, 0),
+                                  UNLESS(SYS_ioctl, 2),
+                                  FIELD(args[1]),
+                                  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MAKE_BY_DEVICE, 1, 0),
+                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)};
+    const struct sock_fprog filter = {sizeof steps / sizeof *steps, steps};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
-#else
-    (void)lasting;
 #endif
 }
 
-bool confine_self(const char *folder, bool others_too) {
+bool confine_self(const char *folder, bool own_memory) {
     const long version = version_of_kernel();
-    refuse_calls(!others_too);
+    refuse_user_faults();
     if (version <= 0) return true;
     const uint64_t files = changes(version);
     const Ruleset all = {.files = files, .scopes = version >= WITH_SIGNALS ? CONFINE_SIGNALS : 0};
@@ -95,8 +88,8 @@ bool confine_self(const char *folder, bool others_too) {
     const int rules = (int)syscall(SYS_landlock_create_ruleset, &all, size, 0);
     if (rules < 0) return false;
     const uint64_t contents = files & (LANDLOCK_ACCESS_FS_WRITE_FILE | CONFINE_TRUNCATE);
-    const bool shared = !others_too || (allow(rules, "/dev/shm", files) && allow(rules, OWN_PROCESS, contents));
-    const bool confined = shared && (!folder || allow(rules, folder, files)) && allow(rules, "/dev", contents) &&
+    const bool confined = (!folder || allow(rules, folder, files)) && allow(rules, "/dev/shm", files) &&
+                          allow(rules, "/dev", contents) && (!own_memory || allow(rules, OWN_PROCESS, contents)) &&
                           prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
     const int why = errno;
     close(rules);

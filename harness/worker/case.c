@@ -46,7 +46,9 @@ static Status module_load(const char *path, const char *id, bool on_gpu, const V
             return status_fail(STATUS_IO, "cannot be kept from /proc/self/mem (Landlock): %s", strerror(errno));
         if (!on_gpu) (void)own_code_keep();
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (!handle) return status_fail(STATUS_INVALID, "cannot be loaded: %s", dlerror());
+        const char *why = handle ? "" : dlerror();
+        if (!handle)
+            return status_fail(strstr(why, strerror(ENOMEM)) ? STATUS_MEMORY : STATUS_INVALID, "cannot be loaded: %s", why);
         snprintf(loaded, sizeof loaded, "%s", path);
         module = dlsym(handle, RUNGS_MODULE_SYMBOL);
     }

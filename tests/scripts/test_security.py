@@ -49,10 +49,6 @@ HELD = {
         ("tests/scripts/test_mutants.py", '"cpu_replay_pointer"'),
         ("tests/scripts/test_mutants.py", '"cpu_memo_sample"'),
     ],
-    "learn from another worker which samples are compared (a variant in C, on the CPU)": [
-        ("tests/scripts/test_confined.py", "def test_nothing_that_decides_a_row_can_be_written"),
-        ("tests/mutants/double/cpu_writes_files.c", "shared memory"),
-    ],
     "compute only where it is looked at": [
         ("tests/scripts/test_verification.py", "def test_a_cheat_gets_the_verdict"),
         ("tests/mutants/double/cpu_cheat_random_skip.c", "one of ten"),
