@@ -9,12 +9,10 @@ static const double WINDOWS_SECONDS = 60; /* of all windows, with what is around
 /* On a varied set that no sample was taken on: its outputs are compared. */
 static Status measure(Session *s, double timeout_seconds) {
     const DataSet set = instance_varied(MODE_HOT, 1);
-    json_t *vary = json_array(), *reply = NULL;
-    for (int i = 0; i < s->instance->op->in_count; i++)
-        json_array_append_new(vary, json_integer((json_int_t)instance_vary(s->instance, i)));
+    json_t *reply = NULL;
     instance_poison(s->instance);
-    json_t *command =
-        json_pack("{s:s, s:I, s:o}", KEY_DO, DO_ENERGY, KEY_KEY, (json_int_t)instance_key(s->instance, set), KEY_VARY, vary);
+    json_t *command = json_pack("{s:s, s:I, s:o}", KEY_DO, DO_ENERGY, KEY_KEY, (json_int_t)instance_key(s->instance, set), KEY_VARY,
+                                instance_vary(s->instance));
     const Status status = child_ask(s->worker->child, command, timeout_seconds + WINDOWS_SECONDS, &reply);
     if (status == STATUS_OK) energy_read(json_object_get(reply, KEY_ENERGY), &s->row->energy);
     json_decref(reply);

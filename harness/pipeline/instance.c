@@ -156,8 +156,15 @@ uint64_t instance_key(Instance *instance, DataSet set) {
     return draw_set(instance->draw, set);
 }
 
-VaryHow instance_vary(const Instance *instance, int input) {
+static VaryHow how_varied(const Instance *instance, int input) {
     return family_vary(instance->op, &instance->cases[DATA_FIRST], input, &instance->in[DATA_FIRST][input]);
+}
+
+json_t *instance_vary(const Instance *instance) {
+    json_t *inputs = json_array();
+    for (int i = 0; i < instance->op->in_count; i++)
+        json_array_append_new(inputs, json_integer((json_int_t)how_varied(instance, i)));
+    return inputs;
 }
 
 static Status generate(Instance *instance, DataSet set) {
@@ -200,7 +207,7 @@ static Status load_varied(Instance *instance, DataSet set) {
     TRY(create_inputs(instance, set));
     for (int i = 0; i < instance->op->in_count; i++) {
         const Array *first = &instance->in[DATA_FIRST][i], *second = &instance->in[DATA_SECOND][i];
-        const Vary how = vary_input(instance_vary(instance, i), key, i, array_count(first), false);
+        const Vary how = vary_input(how_varied(instance, i), key, i, array_count(first), false);
         vary_all(&how, first->dtype, array_count(first), first->data, second->data, instance->in[set][i].data);
     }
     return STATUS_OK;

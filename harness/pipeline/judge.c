@@ -296,13 +296,12 @@ static Status prepare_references(const Session *s) {
 static json_t *make_command(const Timing *self) {
     const Session *s = self->session;
     const RunOptions *o = s->options;
-    json_t *modes = json_array(), *vary = json_array();
+    json_t *modes = json_array();
     for (int m = 0; m < MODE_COUNT; m++)
         if (is_asked_for(s, (Mode)m)) json_array_append_new(modes, json_string(mode_name((Mode)m)));
-    for (int i = 0; i < s->instance->op->in_count; i++)
-        json_array_append_new(vary, json_integer((json_int_t)instance_vary(s->instance, i)));
     return json_pack("{s:s, s:o, s:I, s:I, s:f, s:o}", KEY_DO, DO_TIME, KEY_MODES, modes, KEY_MIN_SAMPLES, (json_int_t)self->least,
-                     KEY_MAX_SAMPLES, (json_int_t)self->most, KEY_SECONDS, o->seconds_per_mode, KEY_VARY, vary);
+                     KEY_MAX_SAMPLES, (json_int_t)self->most, KEY_SECONDS, o->seconds_per_mode, KEY_VARY,
+                     instance_vary(s->instance));
 }
 
 /* Every sample came by here, and all that were to be compared have been. */

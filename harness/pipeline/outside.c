@@ -23,12 +23,10 @@ typedef struct Outside {
 /* left_out: without the calls, that is what the harness does between them. */
 static Status time_calls(Session *s, size_t calls, bool left_out, double timeout, Outside *out) {
     const uint64_t key = draw_of(&s->draw, MODE_HOT, DRAW_CALLS, s->timed_calls++);
-    json_t *vary = json_array(), *reply = NULL;
-    for (int i = 0; i < s->instance->op->in_count; i++)
-        json_array_append_new(vary, json_integer((json_int_t)instance_vary(s->instance, i)));
+    json_t *reply = NULL;
     TRY(child_ask(s->worker->child,
                   json_pack("{s:s, s:I, s:b, s:I, s:o}", KEY_DO, DO_CALLS, KEY_CALLS, (json_int_t)calls, KEY_LEFT_OUT, left_out,
-                            KEY_KEY, (json_int_t)key, KEY_VARY, vary),
+                            KEY_KEY, (json_int_t)key, KEY_VARY, instance_vary(s->instance)),
                   timeout, &reply));
     json_decref(reply);
     reply = NULL;

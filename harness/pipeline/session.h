@@ -67,8 +67,8 @@ uint64_t instance_key(Instance *instance, DataSet set);
 void instance_redraw(Instance *instance);
 /* More than 1 GiB of inputs and outputs: one sample of a mode is compared, and inputs of varied sets do not stay. */
 bool instance_is_large(const Instance *instance);
-/* The input's elements in a timed call (base/vary.h). */
-VaryHow instance_vary(const Instance *instance, int input);
+/* How each input's elements vary in timed calls (VaryHow), as commands have it. */
+json_t *instance_vary(const Instance *instance);
 /* Reference of the set under a bound, computed at its first use and kept; expensive ones also on disk, unless the user's own data
  * or code is in them. The user's code runs in a worker; what becomes of it is a Status with "the reference of this case: " in
  * front. Loads the set. */
