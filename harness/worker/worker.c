@@ -80,7 +80,6 @@ static Status take_calls(Worker *worker, const json_t *command, const MeasuredWo
     const size_t calls = asked > 0 ? (size_t)asked : 1;
     json_t *ready = json_pack("{s:b}", KEY_OK, 1), *go = NULL;
     double seconds = 0;
-    TRY(rotation_use(worker, (uint64_t)json_integer_value(json_object_get(command, KEY_KEY))));
     TRY(work->between(work->between_context, calls - 1));
     command_reply(worker->replies, ready);
     (void)command_read(worker->commands, &go);
@@ -90,19 +89,26 @@ static Status take_calls(Worker *worker, const json_t *command, const MeasuredWo
     return STATUS_OK;
 }
 
-static Status do_calls(Worker *worker, const json_t *command, json_t *reply) {
-    const bool left_out = json_is_true(json_object_get(command, KEY_LEFT_OUT));
+typedef Status (*Taking)(Worker *worker, const json_t *command, const MeasuredWork *work, json_t *reply);
+
+/* On inputs of the command's key, rewritten between calls. why_not: for calls that cannot be made so, because they allocate. */
+static Status back_to_back(Worker *worker, const json_t *command, Status (*run)(void *), Taking take, const char *why_not,
+                           json_t *reply) {
     const bool allocates = worker->op->sized_by_data || worker->taken.allocations > 0;
-    if (!measure || !worker->device->timed || allocates)
-        return status_fail(STATUS_UNSUPPORTED, "its calls are not repeated for the parent's clock");
-    const MeasuredWork work = {
-        .run = left_out ? leave_out : worker_call, .context = worker, .between = between_of(worker), .between_context = worker};
+    if (!measure || !worker->device->timed || allocates) return status_fail(STATUS_UNSUPPORTED, "%s", why_not);
+    const MeasuredWork work = {.run = run, .context = worker, .between = between_of(worker), .between_context = worker};
     TRY(outputs_begin(worker, false));
     Status status = rotation_begin(worker, json_object_get(command, KEY_VARY));
-    if (status == STATUS_OK) status = take_calls(worker, command, &work, reply);
+    if (status == STATUS_OK) status = rotation_use(worker, (uint64_t)json_integer_value(json_object_get(command, KEY_KEY)));
+    if (status == STATUS_OK) status = take(worker, command, &work, reply);
     rotation_end(worker);
     measure->between_end();
     return status;
+}
+
+static Status do_calls(Worker *worker, const json_t *command, json_t *reply) {
+    return back_to_back(worker, command, json_is_true(json_object_get(command, KEY_LEFT_OUT)) ? leave_out : worker_call, take_calls,
+                        "its calls are not repeated for the parent's clock", reply);
 }
 
 static Status do_bits(Worker *worker, const json_t *command, json_t *reply) {
@@ -112,9 +118,9 @@ static Status do_bits(Worker *worker, const json_t *command, json_t *reply) {
     return status;
 }
 
-static Status take_energy(Worker *worker, const MeasuredWork *work, const json_t *command, json_t *reply) {
+static Status take_energy(Worker *worker, const json_t *command, const MeasuredWork *work, json_t *reply) {
     Energy energy;
-    TRY(rotation_use(worker, (uint64_t)json_integer_value(json_object_get(command, KEY_KEY))));
+    (void)command;
     TRY(energy_take(worker, work, measure, &energy));
     TRY(outputs_take(worker, worker->call_seconds));
     TRY(outputs_check(worker));
@@ -123,16 +129,8 @@ static Status take_energy(Worker *worker, const MeasuredWork *work, const json_t
 }
 
 static Status do_energy(Worker *worker, const json_t *command, json_t *reply) {
-    const bool allocates = worker->op->sized_by_data || worker->taken.allocations > 0;
-    if (!measure || !worker->device->timed || allocates)
-        return status_fail(STATUS_UNSUPPORTED, "not measurable: its calls allocate, and are not made back to back");
-    const MeasuredWork work = {.run = worker_call, .context = worker, .between = between_of(worker), .between_context = worker};
-    TRY(outputs_begin(worker, false));
-    Status status = rotation_begin(worker, json_object_get(command, KEY_VARY));
-    if (status == STATUS_OK) status = take_energy(worker, &work, command, reply);
-    rotation_end(worker);
-    measure->between_end();
-    return status;
+    return back_to_back(worker, command, worker_call, take_energy,
+                        "not measurable: its calls allocate, and are not made back to back", reply);
 }
 
 /* ---- The command `count`: what one call does, counted after all times are taken, in a worker that takes none. */
