@@ -7,8 +7,9 @@ Queries:
     time VARIANT on CASE                cold median; CASE: an op and parameters, such as `rolling agg=mean n=1e8 window=3000`; of several cases the one with most rows
     gain VARIANT over VARIANT on CASE   how many times faster the first is, with its interval, in the latest campaign that has both
     share VARIANT on CASE               of the limit
+    timed VARIANT on CASE               both: `382 us (97%)`
     bits VARIANT on CASE                "same in 3,000 calls", or where they differ: what a text that calls a variant deterministic has beside it
-    fastest OP on CASE                  our fastest variant within the op's own tolerance; in the three above, `fastest` stands for it
+    fastest OP on CASE                  our fastest variant within the op's own tolerance; in those above, `fastest` stands for it
     claims                              "46 published numbers, 63 tests: 13 hold, ..."
 What no row tells is "not measured".
 """
@@ -107,9 +108,8 @@ def of_case(results, what, text):
     if what == "bits":
         found = bits.bits_text(mine)
         return NOTHING if found == "-" else found
-    if what == "time":
-        return seconds(r.median(mine))
-    return percent(r.share_of_limit(mine), 2)
+    time, share = seconds(r.median(mine)), percent(r.share_of_limit(mine), 2)
+    return {"time": time, "share": share, "timed": f"{time} ({share})"}[what]
 
 
 def answer(results, query):
@@ -119,7 +119,7 @@ def answer(results, query):
         return summary(claims) if claims else NOTHING
     if what in ("published", "here", "outcome") and rest:
         return of_claim(results, what, rest)
-    if what in ("time", "share", "gain", "fastest", "bits") and rest:
+    if what in ("time", "share", "timed", "gain", "fastest", "bits") and rest:
         return of_case(results, what, rest)
     raise BadNumber(f"'{query}': no such query; see analysis/report/numbers.py")
 
