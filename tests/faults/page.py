@@ -1,4 +1,4 @@
-"""docs/RELIABILITY.md: what the fault suite tried and what it came to. `page.py --write` makes it from the records of the last run of
+"""docs/data/reliability.md: what the fault suite tried and what it came to. `page.py --write` makes it from the records of the last run of
 every part, plain and --full; without words it checks that the page says what this run did."""
 
 import json
@@ -8,10 +8,11 @@ import sys
 
 SOURCE, BUILD = pathlib.Path(os.environ["RUNGS_SOURCE"]), pathlib.Path(os.environ["RUNGS_BUILD"])
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
-RECORDS, PAGE = BUILD / "tests" / "faults", SOURCE / "docs" / "RELIABILITY.md"
+RECORDS, PAGE = BUILD / "tests" / "faults", SOURCE / "docs" / "data" / "reliability.md"
 PARTS = ("hostile", "kills", "ends", "outputs", "memory", "disk", "inputs", "fuzz")
 
-HEAD = """# Reliability: faults tried, survived, rows lost
+HEAD = """<!-- data page: not counted as prose -->
+# Reliability: faults tried, survived, rows lost
 
 Made by `tests/faults/page.py --write` from runs of the suite; `./rungs test` checks it against its own run.
 
@@ -110,10 +111,10 @@ def main():
     ]
     if wrong:
         sys.exit(
-            "BAD  docs/RELIABILITY.md does not say what this run did; run the suite plain and with --full, then tests/faults/page.py --write\n"
+            "BAD  docs/data/reliability.md does not say what this run did; run the suite plain and with --full, then tests/faults/page.py --write\n"
             + "\n".join(wrong)
         )
-    print(f"ok   docs/RELIABILITY.md agrees with this run in {len(ran) - len(never)} kinds of faults")
+    print(f"ok   docs/data/reliability.md agrees with this run in {len(ran) - len(never)} kinds of faults")
     if never:
         print(f"not on the page yet, page.py --write adds them: {', '.join(never)}")
 

@@ -1,4 +1,4 @@
-"""What docs/RELIABILITY.md says of a topic: tests/faults/page.py reads it. Nothing is recorded outside of ctest."""
+"""What docs/data/reliability.md says of a topic: tests/faults/page.py reads it. Nothing is recorded outside of ctest."""
 
 import json
 import os

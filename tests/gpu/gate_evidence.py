@@ -2,7 +2,7 @@
 
     gate_evidence.py take RUNGS FOLDER [--cpu] [--repetitions N] [--sessions N] [options of ab]        about three minutes a session; again: goes on
     gate_evidence.py keep OUT.jsonl FOLDER                                            of these rows, what the table needs
-    gate_evidence.py table OUT.jsonl [--update docs/COMPARISON.md]
+    gate_evidence.py table OUT.jsonl [--update docs/data/gates.md]
 
 take: three sessions of `rungs ab`, whose programs are this script in front of RUNGS: they run a kernel of each of four ops on three inputs. NEW has 3, 5 or 10% more
 elements in the first of them, under the name of the size without; each kernel gets each percentage in one session. The rest is the real gate: the order, the

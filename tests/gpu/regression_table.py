@@ -1,7 +1,7 @@
-"""What tests/gpu/regression.sh found, as the table of docs/COMPARISON.md: suites in which nothing changed, and slow-downs of known size.
+"""What tests/gpu/regression.sh found, as the table of docs/data/gates.md: suites in which nothing changed, and slow-downs of known size.
 
     regression_table.py ROWS.jsonl [--suites N] [--repetitions N]      prints it; exit codes: regression.sh --help
-    regression_table.py ROWS.jsonl --update docs/COMPARISON.md             writes it between the page's markers `regression`
+    regression_table.py ROWS.jsonl --update docs/data/gates.md             writes it between the page's markers `regression`
 
 The rows may be packed by gzip, as those of results/regression are.
 """

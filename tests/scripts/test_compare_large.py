@@ -1,6 +1,6 @@
 """The rule of `rungs compare` where the suite is too large for its processes: no ranking of so few is rare enough, and what they show of
 their spread decides. A thousand suites of each kind in which nothing changed, and the same with one row 5% slower, of process medians
-drawn as such. What it prints (pytest -s) is the second table in docs/COMPARISON.md: comparisons, processes a side, noise, tested on, suites of 1000
+drawn as such. What it prints (pytest -s) is the second table in docs/data/gates.md: comparisons, processes a side, noise, tested on, suites of 1000
 with a false alarm, 5% found.
 """
 

@@ -1,5 +1,5 @@
 """`rungs ab` on simulated machines whose noise is known: false alarms, and what of slow-downs is found; and whether the tables in
-docs/COMPARISON.md are still what the simulation gives. With --full all of it; otherwise a few suites and a line of each table, with the same seeds."""
+docs/data/gates.md are still what the simulation gives. With --full all of it; otherwise a few suites and a line of each table, with the same seeds."""
 
 import dataclasses
 import re

@@ -113,10 +113,10 @@ def test_the_scenario_is_one(folder):
 
 
 def test_the_page_is_what_the_rows_give():
-    told = SECTION.search((SOURCE / "docs/COMPARISON.md").read_text()).group(1).strip()
+    told = SECTION.search((SOURCE / "docs/data/gates.md").read_text()).group(1).strip()
     if told == "Not measured yet.":
         assert list((SOURCE / "results/gate").glob("*.jsonl")) == [], (
-            "rows, but no table: gate_evidence.py table ... --update docs/COMPARISON.md"
+            "rows, but no table: gate_evidence.py table ... --update docs/data/gates.md"
         )
         return
     (name,) = re.findall(r"`(results/\S+)`", told.splitlines()[0])

@@ -1,5 +1,5 @@
 """tests/gpu/regression.sh and its table: what it says of rows whose truth is known, that it says what is missing, and that the table in
-docs/COMPARISON.md is what the committed rows give."""
+docs/data/gates.md is what the committed rows give."""
 
 import json
 import os
@@ -166,7 +166,7 @@ def test_page(folder):
 
 
 def test_the_page_is_what_the_rows_give():
-    page = SOURCE / "docs/COMPARISON.md"
+    page = SOURCE / "docs/data/gates.md"
     told = (
         page.read_text().split("<!-- rungs:begin regression -->")[1].split("<!-- rungs:end regression -->")[0].strip()
     )

@@ -81,7 +81,7 @@ HELD = {
         ("tests/scripts/test_mutants.py", '"cpu_slow_clock"'),
         ("tests/scripts/test_mutants.py", "def test_clocks"),
     ],
-    "docs/VERIFICATION.md lists each attempt": [
+    "docs/data/verification.md lists each attempt": [
         ("tests/scripts/test_verification.py", "def test_a_cheat_gets_the_verdict")
     ],
 }

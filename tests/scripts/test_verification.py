@@ -1,4 +1,4 @@
-"""docs/VERIFICATION.md is what was measured: the page follows from the kept measurements, the cheats get the verdicts that it says, and small
+"""docs/data/verification.md is what was measured: the page follows from the kept measurements, the cheats get the verdicts that it says, and small
 errors are caught as it says. RUNGS_TEST_FULL=1 measures every mutant and every case, not only the cheats and the quick ones."""
 
 import shutil
@@ -56,7 +56,8 @@ def test_every_smallest_error_has_its_bound():
 
 
 def test_the_page_follows_from_the_measurements():
-    expect(page.PAGE.read_text() == page.page(), f"docs/VERIFICATION.md follows from the measurements; {HOW}")
+    expect(page.PAGE.read_text() == page.page(), f"docs/data/verification.md follows from the measurements; {HOW}")
+    expect(page.SUMMARY.read_text() == page.summary(), f"docs/VERIFICATION.md follows from the measurements; {HOW}")
 
 
 @pytest.fixture

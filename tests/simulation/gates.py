@@ -1,6 +1,6 @@
-"""Simulated suites of `rungs ab`, judged by this gate and by the rules of other programs: two tables of docs/COMPARISON.md.
+"""Simulated suites of `rungs ab`, judged by this gate and by the rules of other programs: two tables of docs/data/gates.md.
 
-    build/python/bin/python tests/simulation/gates.py [--suites N] [--update docs/COMPARISON.md]
+    build/python/bin/python tests/simulation/gates.py [--suites N] [--update docs/data/gates.md]
 
 Every gate sees the times of 10 processes a side. A false alarm is any of 100 rows called slower or faster; row 0, made 5% or 10% slower, is found if it
 is called slower. One suite of each noise goes through the real `rungs ab`: its verdicts have to be those of the simulation. nvbench's rule needs
@@ -27,7 +27,7 @@ from scipy import stats  # noqa: E402
 from simulated_suite import PROCESSES, ROWS, Stage, simulate  # noqa: E402
 
 
-PAGE = ROOT / "docs/COMPARISON.md"
+PAGE = ROOT / "docs/data/gates.md"
 NOISE_HEAD = """| noise | suites with a false alarm | 5% found | 10% found | a slow row called `same` or `faster` | all rows 5% slower: noticed | rows of 100 in the second stage |
 |---|---:|---:|---:|---:|---:|---:|"""
 

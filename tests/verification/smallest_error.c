@@ -1,7 +1,7 @@
 /* smallest_error CASE [BOUND] - how small an error of one element is that the verification catches. For every output of the case
  * one line of JSON, with the term of the bound that is the largest in most elements: over the elements whose reference is finite
  * and not 0 (1024 at most, evenly spread), the number of ulps from which on an error is rejected in both directions, by bisection
- * with norms_compare() itself. For docs/VERIFICATION.md. Exit code 2: no such case or bound.
+ * with norms_compare() itself. For docs/data/verification.md. Exit code 2: no such case or bound.
  */
 #include "base/numbers.h"
 #include "plan/case.h"
