@@ -73,6 +73,7 @@
 #define KEY_MODES "modes"
 #define KEY_MIN_SAMPLES "min_samples"
 #define KEY_MAX_SAMPLES "max_samples"
+#define KEY_PRECISION "precision"
 #define KEY_VARY "vary"
 #define KEY_NEXT "next"
 #define KEY_KEY "key"
@@ -91,6 +92,7 @@
 #define KEY_BETWEEN_SECONDS "between_seconds"
 #define KEY_CLOCK "clock"
 #define KEY_WHY_NONE "why_none"
+#define KEY_STOPPED "stopped"
 
 /* bits: KEY_MIN_SAMPLES and KEY_MAX_SAMPLES calls */
 #define KEY_BITS "bits"

@@ -73,7 +73,7 @@ static void outcome(const Row *row, char text[400]) {
         char human[32];
         if (timing->count == 0) continue;
         human_seconds(timing->stats.median, human);
-        snprintf(text, 400, "%s %s", mode_name(ORDER[i]), human);
+        snprintf(text, 400, "%s %s%s", mode_name(ORDER[i]), human, row->reason ? ", throttled" : "");
         return;
     }
     if (row->verdict == VERDICT_PASS) {

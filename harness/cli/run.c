@@ -28,7 +28,7 @@
 
 typedef struct RunArguments {
     RunOptions options;
-    const char *variants, *shard, *draw;
+    const char *variants, *shard, *draw, *precision;
     int shard_index, shard_count, emulator; /* emulator: 0 address, 1 race; -1: not given */
     bool quick, full, emulate, fresh, skip_unknown, dry, as_json, sandbox;
 } RunArguments;
@@ -85,6 +85,11 @@ static int check_together(RunArguments *a) {
         return cli_usage("run", "--shard '%s': I/N is expected", a->shard);
     if (a->draw && !draw_parse(a->draw, &a->options.draw))
         return cli_usage("run", "--draw '%s': the `draw` of a row that failed is expected", a->draw);
+    used = 0;
+    if (a->precision && (sscanf(a->precision, "%lf%%%n", &a->options.precision, &used) != 1 || a->precision[used] != '\0' ||
+                         !(a->options.precision > 0 && a->options.precision < 100)))
+        return cli_usage("run", "--precision '%s': more than 0%% and less than 100%% are expected, such as 0.5%%", a->precision);
+    a->options.precision /= 100;
     if (a->options.resume && a->dry) return cli_usage("run", "--dry-run lists the whole plan: leave out --resume");
     if (a->options.resume && !a->options.out) return cli_usage("run", "--resume needs the --out FILE that the earlier run wrote");
     if (a->as_json && !a->dry) return cli_usage("run", "--json needs --dry-run; rows are JSON, in the file of --out");
@@ -118,6 +123,8 @@ int command_run(int argc, char **argv) {
         {"variants", "GLOBS", CLI_TEXT, &a.variants, "variants to run, such as 'cuda_*,-cuda_apply,cpu_best threads=4'"},
         {"quick", NULL, CLI_FLAG, &a.quick, "few samples: a first look"},
         {"full", NULL, CLI_FLAG, &a.full, "many samples: for publication"},
+        {"precision", "P%", CLI_TEXT, &a.precision,
+         "end a mode's samples, too, once half of the median's 95% interval is P% of the median or less (0.5%)"},
         {"budget", "TIME", CLI_DURATION, &a.options.budget_seconds, "start no row after this time"},
         {"timeout", "TIME", CLI_DURATION, &a.options.timeout_seconds, "time limit for one call of a variant (default 120s)"},
         {"memory-limit", "SIZE", CLI_BYTES, &a.options.memory_limit_bytes, "host memory limit for one worker (default: none)"},

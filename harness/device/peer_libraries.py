@@ -161,7 +161,8 @@ class Jax(Library):
             self.sample_at(types.SimpleNamespace(**where, index=i, count=count, pilot=False), run, rotation)
             for i in range(count)
         ]
-        return reply(samples, "steady clock")
+        most = limits[wire.KEY_MAX_SAMPLES]
+        return reply(samples, "steady clock") | {wire.KEY_STOPPED: "samples" if count >= most else "seconds"}
 
 
 LIBRARIES = {"cpu": Library, "torch": Torch, "cupy": Cupy, "numba": Numba, "cudf": Cudf, "jax": Jax}

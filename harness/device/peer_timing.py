@@ -36,7 +36,14 @@ MeasuredWork = structure(
     between=BETWEEN,
     between_context=Pointer,
 )
-SamplingPace = structure("SamplingPace", min_samples=Size, max_samples=Size, seconds=ctypes.c_double)
+SamplingPace = structure(
+    "SamplingPace",
+    min_samples=Size,
+    max_samples=Size,
+    seconds=ctypes.c_double,
+    precision=ctypes.c_double,
+    throttling=Pointer,
+)
 Samples = structure(
     "Samples",
     seconds=Numbers,
@@ -45,6 +52,7 @@ Samples = structure(
     calls_per_sample=Size,
     between_seconds=ctypes.c_double,
     clock=Text,
+    stopped=Text,
     why_none=ctypes.c_char * 256,
 )
 
@@ -125,7 +133,8 @@ class Engine:
                 work.between, work.between_context = self.rewrites, self.stream()
             else:
                 work.after = CALL(lambda _: 0)  # a sample is one call
-        bounds = SamplingPace(limits[wire.KEY_MIN_SAMPLES], limits[wire.KEY_MAX_SAMPLES], limits[wire.KEY_SECONDS])
+        keys = (wire.KEY_MIN_SAMPLES, wire.KEY_MAX_SAMPLES, wire.KEY_SECONDS)
+        bounds = SamplingPace(*(limits[key] for key in keys), limits.get(wire.KEY_PRECISION, 0))
         number = ctypes.c_int()
         self.c.mode_parse(mode.encode(), ctypes.byref(number))
         status = (
@@ -147,8 +156,13 @@ def as_reply(samples):
     clocks = [mhz if mhz == mhz else None for mhz in samples.sm_mhz[:count]] if samples.sm_mhz else None
     why_none = None if count else samples.why_none.decode()
     between = {wire.KEY_BETWEEN_SECONDS: samples.between_seconds} if samples.between_seconds > 0 else {}
-    return between | reply(
-        samples.seconds[:count] if count else [], samples.clock.decode(), why_none, clocks, samples.calls_per_sample
+    stopped = {wire.KEY_STOPPED: samples.stopped.decode()} if count else {}
+    return (
+        between
+        | stopped
+        | reply(
+            samples.seconds[:count] if count else [], samples.clock.decode(), why_none, clocks, samples.calls_per_sample
+        )
     )
 
 

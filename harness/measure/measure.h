@@ -51,9 +51,19 @@ typedef struct MeasuredWork {
     void *between_context;
 } MeasuredWork;
 
+/* Samples that a throttled device took: each is taken again after a pause, each pause is twice the one before, up to 4 s. */
+typedef struct Throttling {
+    bool (*now)(void *context); /* just after a sample */
+    void *context;
+    double pause;           /* the last one, in seconds */
+    size_t retaken, remain; /* remain: pauses were of no use to so many samples */
+} Throttling;
+
 typedef struct SamplingPace {
     size_t min_samples, max_samples;
-    double seconds; /* aim: stop sampling once this much time went into a mode, but never below min_samples */
+    double seconds;         /* aim: stop sampling once this much time went into a mode, but never below min_samples */
+    double precision;       /* stop, too, once half of the median's interval is no more than this share of the median; 0: do not */
+    Throttling *throttling; /* NULL: nobody can tell */
 } SamplingPace;
 
 typedef struct Samples {
@@ -63,6 +73,7 @@ typedef struct Samples {
     size_t calls_per_sample; /* hot: several calls between two events where one is too short; seconds are per call */
     double between_seconds;  /* what between() took each time, which is not in `seconds`; 0: it was not called */
     const char *clock;       /* "cuda events", "steady clock", "rdtsc": how the time was taken */
+    const char *stopped;     /* "precision", "samples" (their largest number), "seconds": why there are no more */
     char why_none[256];      /* if count is 0: the reason ("the variant synchronises, so it cannot be captured") */
 } Samples;
 
@@ -169,6 +180,8 @@ Status sampling_run(const SamplingSource *source, const Sample *pilot, Samples *
 /* The least number of samples where a call takes so long (0: not known): fewer than the pace says if these took more than twice
  * the mode's time, but three. */
 size_t sampling_least(const SamplingPace *pace, double call_seconds);
+/* After which sample the precision is looked at next, of `count` that the pilot bought: at most twice before the last. */
+size_t sampling_round(const SamplingPace *pace, size_t taken, size_t count);
 /* How many samples a pilot of this wall time buys. */
 size_t sampling_count(const SamplingPace *pace, double pilot_wall);
 

@@ -1,10 +1,12 @@
 #include "measure/measure.h"
 
 #include "base/ranges.h"
+#include "base/stats.h"
 #include "base/vary.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 static const double KEEP_PILOT_SECONDS = 0.1; /* shorter pilots may still carry one-off costs and are thrown away */
 
@@ -25,8 +27,21 @@ Status sampling_prepare(const SamplingSource *source, Sample *sample) {
     return work->before ? work->before(work->context, place) : STATUS_OK;
 }
 
-static Status take(const SamplingSource *source, SamplePlace place, Sample *sample) {
-    const MeasuredWork *work = source->work;
+/* Was the device throttled, so that the sample is to be taken again? Waits before it is. */
+static bool again(Throttling *self, bool pilot) {
+    static const double PAUSE_FIRST = 0.25, PAUSE_LAST = 4;
+    if (!self || !self->now(self->context)) return false;
+    if (pilot || self->pause >= PAUSE_LAST) {
+        self->remain++;
+        return false;
+    }
+    self->pause = fmax(2 * self->pause, PAUSE_FIRST);
+    self->retaken++;
+    nanosleep(&(struct timespec){(time_t)self->pause, (long)(1e9 * fmod(self->pause, 1))}, NULL);
+    return true;
+}
+
+static Status take_once(const SamplingSource *source, SamplePlace place, Sample *sample) {
     *sample = (Sample){.place = place, .seconds = NAN, .sm_mhz = NAN};
     const double begin = clock_seconds();
     ranges_begin(place.pilot ? "pilot" : "sample", mode_name(source->mode));
@@ -35,6 +50,17 @@ static Status take(const SamplingSource *source, SamplePlace place, Sample *samp
     ranges_end();
     TRY(status);
     sample->wall = clock_seconds() - begin;
+    return STATUS_OK;
+}
+
+static Status take(const SamplingSource *source, SamplePlace place, Sample *sample) {
+    const MeasuredWork *work = source->work;
+    TRY(take_once(source, place, sample));
+    const bool counts = !place.pilot || sample->seconds > KEEP_PILOT_SECONDS;
+    while (counts && again(source->pace->throttling, place.pilot)) {
+        if (work->after) TRY(work->after(work->context));
+        TRY(take_once(source, place, sample));
+    }
     if (!(sample->seconds >= 0))
         return status_fail(STATUS_INTERNAL, "%s: a sample took %a seconds", sample->place.mode, sample->seconds);
     if (place.pilot && sample->seconds > KEEP_PILOT_SECONDS) sample->place.count = sampling_count(source->pace, sample->wall);
@@ -71,12 +97,32 @@ size_t sampling_count(const SamplingPace *pace, double pilot_wall) {
     return affordable < (double)most ? (size_t)affordable : most;
 }
 
+size_t sampling_round(const SamplingPace *pace, size_t taken, size_t count) {
+    const size_t least = pace->min_samples ? pace->min_samples : 1, middle = (size_t)sqrt((double)least * (double)count);
+    const size_t end = taken < least ? least : taken < middle ? middle : count;
+    return pace->precision > 0 && end < count ? end : count;
+}
+
+static bool is_precise(const Samples *samples, double precision) {
+    const Stats stats = stats_of(samples->seconds, samples->count);
+    return stats.high - stats.low <= 2 * precision * stats.median;
+}
+
+/* A pilot that was kept has announced their number. */
 static Status take_series(const SamplingSource *source, size_t count, Samples *out) {
+    SamplingPace pace = *source->pace;
+    if (out->count > 0) pace.precision = 0;
+    out->stopped = count >= pace.max_samples ? "samples" : "seconds";
     while (out->count < count) {
-        Sample sample;
-        TRY(take(source, (SamplePlace){.index = out->count, .count = count}, &sample));
-        if (out->sm_mhz) out->sm_mhz[out->count] = sample.sm_mhz;
-        out->seconds[out->count++] = sample.seconds;
+        const size_t end = sampling_round(&pace, out->count, count);
+        for (Sample sample; out->count < end; out->seconds[out->count++] = sample.seconds) {
+            TRY(take(source, (SamplePlace){.index = out->count, .count = end}, &sample));
+            if (out->sm_mhz) out->sm_mhz[out->count] = sample.sm_mhz;
+        }
+        if (pace.precision > 0 && is_precise(out, pace.precision)) {
+            out->stopped = "precision";
+            break;
+        }
     }
     return STATUS_OK;
 }

@@ -29,8 +29,11 @@ uint64_t draw_of(const Draw *self, Mode mode, DrawWhat what, size_t index) {
 }
 
 char *draw_format(const Draw *self, char text[DRAW_TEXT_MAX]) {
-    const int used = snprintf(text, DRAW_TEXT_MAX, "%016" PRIx64 "%016" PRIx64, self->shared, self->own);
-    if (self->samples > 0) snprintf(text + used, DRAW_TEXT_MAX - (size_t)used, "-%zu", self->samples);
+    const size_t numbers[] = {self->rounds[0], self->rounds[1], self->samples};
+    int used = snprintf(text, DRAW_TEXT_MAX, "%016" PRIx64 "%016" PRIx64, self->shared, self->own);
+    for (size_t i = 0; i <= DRAW_ROUNDS_MAX; i++)
+        if (numbers[i] > 0) used += snprintf(text + used, DRAW_TEXT_MAX - (size_t)used, "-%zu", numbers[i]);
+    if (self->in_rounds) snprintf(text + used, DRAW_TEXT_MAX - (size_t)used, "r");
     return text;
 }
 
@@ -42,6 +45,11 @@ bool draw_parse(const char *text, Draw *out) {
         sscanf(text, "%16" SCNx64 "%16" SCNx64 "%n", &out->shared, &out->own, &used) != 2)
         return false;
     const char *rest = text + used;
-    if (*rest == '-' && (sscanf(rest, "-%zu%n", &out->samples, &used) != 1 || out->samples == 0)) return false;
-    return out->shared > 0 && out->samples <= SAMPLES_MAX && (*rest == '\0' || rest[used] == '\0');
+    for (int i = 0; i <= DRAW_ROUNDS_MAX && *rest == '-'; i++, rest += used) {
+        const size_t before = out->samples;
+        if (sscanf(rest, "-%zu%n", &out->samples, &used) != 1 || out->samples <= before) return false;
+        if (i > 0) out->rounds[i - 1] = before;
+    }
+    if (*rest == 'r' && out->samples > 0) out->in_rounds = *rest++ == 'r';
+    return out->shared > 0 && out->samples <= SAMPLES_MAX && *rest == '\0';
 }

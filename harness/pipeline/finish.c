@@ -319,13 +319,25 @@ void counts_take(const Session *session, Counter *counter) {
     if (!reasons.used) resume_counted(counter->known, row);
 }
 
-/* ---- Both. */
+/* ---- The end. */
+
+/* NULL, or what the device's heat did to the row's times. */
+static const char *why_throttled(const Row *row) {
+    static char text[160];
+    for (int m = 0; m < MODE_COUNT; m++) {
+        const ModeTiming *timed = &row->timing[m];
+        snprintf(text, sizeof text, "throttled: %zu of %zu samples of %s, though taken again after pauses of up to 4 s",
+                 timed->conditions.remain, timed->count, mode_name((Mode)m));
+        if (timed->count > 0 && timed->conditions.throttled) return text;
+    }
+    return NULL;
+}
 
 /* Launches, bytes and allocations come last, in another worker: counting slows calls down. */
 void finish_row(const Session *session, Counter *counter) {
     char reason[512];
     if (limits_hold(session, reason)) {
-        row_decide(session->row, VERDICT_PASS, NULL);
+        row_decide(session->row, VERDICT_PASS, why_throttled(session->row));
         counts_take(session, counter);
     } else {
         row_decide(session->row, VERDICT_FAIL, reason);

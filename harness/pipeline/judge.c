@@ -151,7 +151,9 @@ Status tell_definitions(Session *s) {
 
 /* Of one mode. */
 typedef struct ModeSamples {
-    size_t of, taken, pilots;       /* samples in all, 0: not known yet; those taken so far */
+    size_t of, asked, taken, pilots; /* samples in all, or of the present round, 0: not known yet; those begun, taken so far */
+    size_t rounds[DRAW_ROUNDS_MAX];  /* where earlier rounds ended (--precision) */
+    int round_count;
     size_t wanted[VARIED_PER_MODE]; /* samples that are to be compared, each on a varied set of its own */
     int wanted_count;
     CheckedSample shown[CHECKED_MAX];
@@ -163,6 +165,7 @@ typedef struct Timing {
     Session *session;
     ModeSamples series[MODE_COUNT];
     size_t least, most; /* samples */
+    double precision;   /* samples come in rounds until they are so precise; 0: all in one */
     Helpers helpers;    /* of the worker, when timing began */
     double begin;       /* of timing */
     /* The call that the last key was for. */
@@ -188,20 +191,32 @@ static int find_wanted(const ModeSamples *series, size_t sample) {
     return -1;
 }
 
-/* Draws the samples to be compared among [first, of), once their number is known: those that come first in an order of all. */
-static Status draw_wanted(const Timing *self, Mode mode, size_t first, size_t of, ModeSamples *series) {
-    if (of <= first || of > self->most)
-        return status_fail(STATUS_INTERNAL, "the worker announced no sample of %s", mode_name(mode));
-    series->of = of;
-    const size_t most = (size_t)wanted_most(self->session, mode), count = of - first < most ? of - first : most;
-    while ((size_t)series->wanted_count < count) {
+/* Adds `count` of the samples [first, of): those that come first in an order of all. */
+static void draw_among(const Timing *self, Mode mode, size_t first, size_t of, int count, ModeSamples *series) {
+    for (; count > 0 && of - first > 0; count--) {
         uint64_t least = UINT64_MAX;
         for (size_t sample = first; sample < of; sample++) {
             const uint64_t place = draw_of(&self->session->draw, mode, DRAW_ORDER, sample);
             if (place < least && find_wanted(series, sample) < 0) least = place, series->wanted[series->wanted_count] = sample;
         }
-        series->wanted_count++;
+        series->wanted_count += least < UINT64_MAX;
     }
+}
+
+/* Draws the samples to be compared among [first, of), once their number is known: of a round one. */
+static Status draw_wanted(const Timing *self, Mode mode, size_t first, size_t of, ModeSamples *series) {
+    const Draw *given = &self->session->options->draw;
+    const bool follows = series->of > 0;
+    if (of <= first || of > self->most || (follows && (self->precision == 0 || series->round_count == DRAW_ROUNDS_MAX)))
+        return status_fail(STATUS_INTERNAL, "the worker announced no sample of %s", mode_name(mode));
+    if (follows) series->rounds[series->round_count++] = series->of;
+    for (; series->round_count < DRAW_ROUNDS_MAX && given->rounds[series->round_count] > first; series->round_count++) {
+        const size_t end = given->rounds[series->round_count];
+        draw_among(self, mode, first, end, 1, series);
+        series->rounds[series->round_count] = first = end;
+    }
+    series->of = of;
+    draw_among(self, mode, first, of, self->precision > 0 || given->in_rounds ? 1 : wanted_most(self->session, mode), series);
     return STATUS_OK;
 }
 
@@ -213,19 +228,21 @@ static bool pilot_may_count(const Timing *self) {
 static Status give_key(Timing *self, const SampleReply *next, json_t **command) {
     Session *s = self->session;
     ModeSamples *series = &self->series[next->mode];
+    const bool again = next->of > 0 && next->sample < series->asked; /* as after a pause of a throttled device */
     int k = -1;
     if (!is_asked_for(s, next->mode)) return status_fail(STATUS_INTERNAL, "the worker takes a mode that was not asked for");
     if (next->of == 0) {
         k = pilot_may_count(self) ? SPARE : -1;
     } else {
-        if (series->of == 0) TRY(draw_wanted(self, next->mode, series->taken, next->of, series));
+        if (series->of != next->of) TRY(draw_wanted(self, next->mode, series->taken, next->of, series));
         k = find_wanted(series, next->sample);
+        series->asked = next->sample + 1;
     }
     self->mode = next->mode, self->show = false;
     self->set = k < 0 ? -1 : (int)instance_varied(next->mode, k);
-    const uint64_t key = k >= 0         ? instance_key(s->instance, (DataSet)self->set)
-                         : next->of > 0 ? draw_of(&s->draw, next->mode, DRAW_SAMPLE, next->sample)
-                                        : draw_of(&s->draw, next->mode, DRAW_PILOT, series->pilots++);
+    const uint64_t key = k >= 0                   ? instance_key(s->instance, (DataSet)self->set)
+                         : next->of > 0 && !again ? draw_of(&s->draw, next->mode, DRAW_SAMPLE, next->sample)
+                                                  : draw_of(&s->draw, next->mode, DRAW_PILOT, series->pilots++);
     *command = json_pack("{s:s, s:I}", KEY_DO, DO_CONTINUE, KEY_KEY, (json_int_t)key);
     return STATUS_OK;
 }
@@ -278,13 +295,13 @@ static Status answer(Timing *self, const SampleReply *sample, const json_t *repl
 }
 
 /* References that are sure to be needed are there before the first sample: a device that waits for one cools down. */
-static Status prepare_references(const Session *s) {
+static Status prepare_references(const Session *s, double precision) {
     Instance *instance = s->instance;
     const Reference *reference;
     const Array *exact;
     for (int m = 0; m < MODE_FIRST; m++) {
         if (!is_asked_for(s, (Mode)m) || (mode_of_stream((Mode)m) && s->choice->entry->backend != BACKEND_CUDA)) continue;
-        for (int k = 0; k < wanted_most(s, (Mode)m); k++) {
+        for (int k = 0; k < (precision > 0 ? 1 : wanted_most(s, (Mode)m)); k++) {
             const DataSet set = instance_varied((Mode)m, k);
             TRY(instance->op->exact ? instance_exact(instance, set, s->bound, &exact)
                                     : instance_reference(instance, set, s->bound, &reference));
@@ -299,9 +316,9 @@ static json_t *make_command(const Timing *self) {
     json_t *modes = json_array();
     for (int m = 0; m < MODE_COUNT; m++)
         if (is_asked_for(s, (Mode)m)) json_array_append_new(modes, json_string(mode_name((Mode)m)));
-    return json_pack("{s:s, s:o, s:I, s:I, s:f, s:o}", KEY_DO, DO_TIME, KEY_MODES, modes, KEY_MIN_SAMPLES, (json_int_t)self->least,
-                     KEY_MAX_SAMPLES, (json_int_t)self->most, KEY_SECONDS, o->seconds_per_mode, KEY_VARY,
-                     instance_vary(s->instance));
+    return json_pack("{s:s, s:o, s:I, s:I, s:f, s:f, s:o}", KEY_DO, DO_TIME, KEY_MODES, modes, KEY_MIN_SAMPLES,
+                     (json_int_t)self->least, KEY_MAX_SAMPLES, (json_int_t)self->most, KEY_SECONDS, o->seconds_per_mode,
+                     KEY_PRECISION, self->precision, KEY_VARY, instance_vary(s->instance));
 }
 
 /* Every sample came by here, and all that were to be compared have been. */
@@ -346,7 +363,7 @@ static Status converse(Timing *self, double timeout, bool *taken) {
 static void begin_draw(Session *s) {
     const Draw *given = &s->options->draw;
     if (s->instance->draw == 0) s->instance->draw = given->shared ? given->shared : draw_anew();
-    s->draw = (Draw){s->instance->draw, given->shared ? given->own : draw_anew(), 0};
+    s->draw = (Draw){.shared = s->instance->draw, .own = given->shared ? given->own : draw_anew()};
 }
 
 Status timed_take(Session *s, double timeout_seconds, bool *taken) {
@@ -355,11 +372,14 @@ Status timed_take(Session *s, double timeout_seconds, bool *taken) {
     const size_t least = o->draw.samples ? o->draw.samples : sampling_least(&pace, s->first_seconds),
                  most = o->draw.samples ? o->draw.samples : o->max_samples;
     Timing timing = {.session = s, .least = least, .most = most > least ? most : least};
+    if (!pilot_may_count(&timing) && o->draw.samples == 0) timing.precision = o->precision;
     begin_draw(s);
     *taken = false;
-    Status status = prepare_references(s);
+    Status status = prepare_references(s, timing.precision);
     if (status == STATUS_OK) status = converse(&timing, timeout_seconds, taken);
     s->draw.samples = timing.series[timing.mode].of;
+    s->draw.in_rounds = timing.precision > 0 || o->draw.in_rounds;
+    memcpy(s->draw.rounds, timing.series[timing.mode].rounds, sizeof s->draw.rounds);
     if (*taken) status = add_checked(&timing, s->row->timing);
     if (status != STATUS_OK) {
         timing_free(s->row->timing);

@@ -35,7 +35,8 @@ typedef struct RunOptions {
     double memory_limit_bytes; /* a worker's host memory; 0: what the machine has */
     size_t min_samples, max_samples;
     double seconds_per_mode;
-    Draw draw; /* of every row; zero: each has its own */
+    double precision; /* samples end once half of the median's interval is this share of it, too; 0: their number is fixed */
+    Draw draw;        /* of every row; zero: each has its own */
     /* Called before what takes a while (a row without a verdict yet, ceilings), after each row and claim, and for what a person
      * should know besides; may be NULL. */
     void (*begin)(void *context, const RunEvent *event);

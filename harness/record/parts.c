@@ -59,6 +59,8 @@ static const Field KERNEL[] = {
     FIELD(THREE, KernelCount, block),   FIELD(REAL, KernelCount, occupancy),     {0}};
 static const Field TIMED[] = {
     FIELD(COUNT, ModeTiming, calls_per_sample), FIELD(TEXT, ModeTiming, clock), FIELD(TEXT, ModeTiming, why_none), {0}};
+static const Field STOPPED[] = {FIELD(TEXT, ModeTiming, stopped), {0}};
+static const Field RETAKEN[] = {FIELD(COUNT, Conditions, retaken), FIELD(COUNT, Conditions, remain), {0}};
 static const Field BETWEEN[] = {FIELD(REAL, ModeTiming, between_seconds), {0}};
 static const Field STATS[] = {FIELD(REAL, Stats, median), FIELD(REAL, Stats, min), FIELD(REAL, Stats, max),  FIELD(REAL, Stats, q1),
                               FIELD(REAL, Stats, q3),     FIELD(REAL, Stats, low), FIELD(REAL, Stats, high), {0}};
@@ -283,8 +285,10 @@ void counts_read(const json_t *json, Counts *counts) {
 static json_t *conditions_json(const Conditions *c) {
     json_t *reasons = json_array();
     for (int i = 0; i < c->reason_count; i++) json_array_append_new(reasons, json_string(c->reasons[i]));
-    return json_pack("{s:[o, o], s:o, s:b}", "celsius", json_number_or_null(c->celsius[0]), json_number_or_null(c->celsius[1]),
-                     "reasons", reasons, "throttled", c->throttled);
+    json_t *json = json_pack("{s:[o, o], s:o, s:b}", "celsius", json_number_or_null(c->celsius[0]),
+                             json_number_or_null(c->celsius[1]), "reasons", reasons, "throttled", c->throttled);
+    if (c->retaken + c->remain > 0) fields_write(RETAKEN, c, json);
+    return json;
 }
 
 static void conditions_read(const json_t *json, Conditions *c) {
@@ -294,6 +298,7 @@ static void conditions_read(const json_t *json, Conditions *c) {
     for (; c->reason_count < CONDITIONS_MAX && (size_t)c->reason_count < json_array_size(reasons); c->reason_count++)
         text_of_json(json_array_get(reasons, (size_t)c->reason_count), c->reasons[c->reason_count], sizeof *c->reasons);
     c->throttled = json_is_true(json_object_get(json, "throttled"));
+    fields_read(RETAKEN, json, c);
 }
 
 static json_t *numbers_json(const double *numbers, size_t count) {
@@ -307,6 +312,7 @@ json_t *samples_json(const ModeTiming *timing) {
                              timing->sm_mhz ? numbers_json(timing->sm_mhz, timing->count) : json_null());
     fields_write(TIMED, timing, json);
     if (timing->between_seconds > 0) fields_write(BETWEEN, timing, json);
+    if (timing->stopped[0]) fields_write(STOPPED, timing, json);
     if (timing->conditions.known) json_object_set_new(json, "circumstances", conditions_json(&timing->conditions));
     return json;
 }
@@ -347,6 +353,7 @@ void timing_read(const json_t *json, ModeTiming timing[MODE_COUNT]) {
         *out = (ModeTiming){.taken = json_is_object(mode), .bytes_per_second = NAN, .elements_per_second = NAN};
         fields_read(TIMED, mode, out);
         fields_read(BETWEEN, mode, out);
+        fields_read(STOPPED, mode, out);
         out->seconds = numbers_read(samples, json_array_size(samples), true);
         out->count = out->seconds ? json_array_size(samples) : 0;
         if (json_is_array(clocks)) out->sm_mhz = numbers_read(clocks, out->count, false);

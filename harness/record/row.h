@@ -63,7 +63,8 @@ typedef struct Conditions {
     double celsius[2];
     int reason_count;
     char reasons[CONDITIONS_MAX][32]; /* why clocks were held down */
-    bool throttled;                   /* heat, a power brake or the hardware was among them */
+    bool throttled;                   /* heat, a power brake or the hardware was among them, as samples were taken */
+    size_t retaken, remain;           /* throttled samples that were taken again; that stayed throttled */
 } Conditions;
 
 /* Whose clocks timed a mode. */
@@ -76,7 +77,7 @@ typedef struct ModeTiming {
     double *seconds, *sm_mhz; /* per call; SM clock, NULL: unknown */
     double between_seconds;   /* taken off: between two calls of a sample; 0: nothing */
     ClockBy clock_by;
-    char clock[64], why_none[512];
+    char clock[64], why_none[512], stopped[16]; /* stopped: measure/measure.h; "": unknown */
     Conditions conditions;
     CheckedSample checked[CHECKED_MAX];
     size_t checked_count;

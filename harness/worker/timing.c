@@ -130,23 +130,35 @@ static ModeTiming timing_of(const Samples *samples) {
                          .between_seconds = samples->between_seconds,
                          .seconds = samples->seconds,
                          .sm_mhz = samples->sm_mhz};
+    if (samples->stopped) snprintf(timing.stopped, sizeof timing.stopped, "%s", samples->stopped);
     snprintf(timing.clock, sizeof timing.clock, "%s", samples->clock ? samples->clock : "");
     if (samples->count == 0) snprintf(timing.why_none, sizeof timing.why_none, "%s", samples->why_none);
     return timing;
 }
 
-/* One mode, with what NVML says before and after it. */
-static Status time_mode(Mode mode, const Device *device, const MeasuredWork *work, const SamplingPace *pace, json_t **out) {
+static bool throttled_now(void *uuid) {
+    DeviceState now;
+    return conditions_now(uuid, &now) && conditions_between(&now, &now).throttled;
+}
+
+/* One mode, with what NVML says before, during and after it. */
+static Status time_mode(Mode mode, const Device *device, const MeasuredWork *work, SamplingPace pace, json_t **out) {
     const bool on_gpu = strcmp(device->kind, "cuda") == 0;
     DeviceState before, after;
     char uuid[48] = "";
     Samples samples = {0};
     if (on_gpu) device_cuda_uuid(uuid);
     const bool known = conditions_now(*uuid ? uuid : NULL, &before);
+    Throttling throttling = {.now = throttled_now, .context = uuid};
+    if (known) pace.throttling = &throttling;
     const Status status =
-        on_gpu ? measure_gpu(mode, work, device->stream(), pace, &samples) : measure_cpu(mode, work, pace, &samples);
+        on_gpu ? measure_gpu(mode, work, device->stream(), &pace, &samples) : measure_cpu(mode, work, &pace, &samples);
     ModeTiming timing = timing_of(&samples);
-    if (status == STATUS_OK && known && conditions_now(uuid, &after)) timing.conditions = conditions_between(&before, &after);
+    if (status == STATUS_OK && known && conditions_now(uuid, &after)) {
+        timing.conditions = conditions_between(&before, &after);
+        timing.conditions.throttled = throttling.remain > 0; /* heat before and after them is not in the samples */
+        timing.conditions.retaken = throttling.retaken, timing.conditions.remain = throttling.remain;
+    }
     if (status == STATUS_OK) *out = samples_json(&timing);
     samples_free(&samples);
     return status;
@@ -155,14 +167,15 @@ static Status time_mode(Mode mode, const Device *device, const MeasuredWork *wor
 static Status time_modes(const json_t *command, const Device *device, const MeasuredWork *work, json_t **timing) {
     const SamplingPace pace = {.min_samples = (size_t)json_integer_value(json_object_get(command, KEY_MIN_SAMPLES)),
                                .max_samples = (size_t)json_integer_value(json_object_get(command, KEY_MAX_SAMPLES)),
-                               .seconds = json_number_value(json_object_get(command, KEY_SECONDS))};
+                               .seconds = json_number_value(json_object_get(command, KEY_SECONDS)),
+                               .precision = json_number_value(json_object_get(command, KEY_PRECISION))};
     json_t *result = json_object(), *name;
     size_t i;
     json_array_foreach(json_object_get(command, KEY_MODES), i, name) {
         for (int mode = 0; mode < MEASURE_MODE_COUNT; mode++) {
             if (strcmp(json_string_value(name), mode_name((Mode)mode)) != 0) continue;
             json_t *timed = NULL;
-            const Status status = time_mode((Mode)mode, device, work, &pace, &timed);
+            const Status status = time_mode((Mode)mode, device, work, pace, &timed);
             if (timed) json_object_set_new(result, mode_name((Mode)mode), timed);
             if (status == STATUS_OK) continue;
             json_decref(result);

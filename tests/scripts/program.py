@@ -20,10 +20,12 @@ RELEASE = "CMAKE_BUILD_TYPE:STRING=Release" in CONFIGURED  # other builds take n
 SANITIZED = (
     "fsanitize=address" in CONFIGURED
 )  # it ends the process itself, and its allocator does not tell what is in use
+HAS_GPU = subprocess.run(["sh", "-c", "nvidia-smi -L"], capture_output=True).returncode == 0
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))  # ./rungs test --full
 
 needs_emulator = pytest.mark.skipif(not EMULATOR, reason="this build has no emulator")
 needs_cuda = pytest.mark.skipif(not CUDA, reason="this build has no CUDA variants")
+needs_gpu = pytest.mark.skipif(not HAS_GPU, reason="this machine has no GPU")
 needs_release = pytest.mark.skipif(not RELEASE, reason="only release builds take times")
 
 

@@ -13,12 +13,10 @@ import time
 import uuid
 
 import pytest
-from program import BUILD, RELEASE, SOURCE, call, rows_of
+from program import BUILD, HAS_GPU, RELEASE, SOURCE, call, rows_of
 from stand_in import stand_in
 
 pytest.importorskip("scipy")
-
-GPU = subprocess.run(["sh", "-c", "nvidia-smi -L"], capture_output=True).returncode == 0
 
 
 class Programs:
@@ -356,7 +354,7 @@ def test_bad_words_and_programs(programs):
     assert "is not a commit" in programs.ab("--base", "no-such-ref", "smoke/rolling", code=2).stderr
 
 
-@pytest.mark.skipif(GPU, reason="needs a machine without a GPU")
+@pytest.mark.skipif(HAS_GPU, reason="needs a machine without a GPU")
 def test_nothing_to_time_is_told_first(programs):
     """Before anything runs; rows that do have times are compared all the same."""
     rungs = os.environ["RUNGS"]
@@ -640,7 +638,7 @@ def test_what_is_not_measured_is_told_of(both):
 
 
 @needs_repository
-@pytest.mark.skipif(GPU, reason="needs a machine without a GPU")
+@pytest.mark.skipif(HAS_GPU, reason="needs a machine without a GPU")
 def test_nothing_to_time_is_told_before_the_builds(both):
     cuda = any(variant["backend"] == "cuda" for variant in json.loads(call("list", "variants", "--json").stdout))
     for what, options in [

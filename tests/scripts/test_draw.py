@@ -19,11 +19,15 @@ def run(folder, words):
     return done, rows_of(out)
 
 
+PACES = ["--quick"], ["--quick", "--precision", "1e-6%"]
+
+
+@pytest.mark.parametrize("pace", PACES, ids=["fixed", "in-rounds"])
 @pytest.mark.parametrize("variant", ["cpu_wrong_later", "cpu_stale", "peer_last_result"])
-def test_the_printed_command_repeats_it(folder, variant):
+def test_the_printed_command_repeats_it(folder, variant, pace):
     reasons = set()
     for _ in range(3):
-        done, (row,) = run(folder, ["run", CASE, "--variants", variant, "--quick"])
+        done, (row,) = run(folder, ["run", CASE, "--variants", variant, *pace])
         expect(row["verdict"] == "fail" and row["reason"].startswith("in timing, "), "it fails in timing", done)
         reasons.add(row["reason"])
         command = re.search(r"^ +again: rungs (.+)$", done.stderr, re.M)
@@ -45,6 +49,18 @@ def test_after_a_failure_the_next_variant_has_another_draw(folder):
     expect(len(set(draws)) == 2 and len({draw[:16] for draw in draws}) == 2, f"two draws: {draws}", done)
 
 
-@pytest.mark.parametrize("draw", ["7", "0" * 32, "f" * 32 + "-", "f" * 32 + "-0", "f" * 32 + "-3x", "g" * 32])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        "7",
+        "0" * 32,
+        "f" * 32 + "-",
+        "f" * 32 + "-0",
+        "f" * 32 + "-3x",
+        "f" * 32 + "-9-9",
+        "f" * 32 + "-1-2-3-4",
+        "g" * 32,
+    ],
+)
 def test_what_is_no_draw(draw):
     expect_error(call("run", CASE, "--draw", draw), 2, "--draw", "is expected")

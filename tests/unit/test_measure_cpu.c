@@ -319,6 +319,78 @@ static void pilots_buy_samples(void **state) {
     assert_int_equal(sampling_count(&zero, 1), 1);
 }
 
+static void rounds_end_before_the_last_sample(void **state) {
+    (void)state;
+    const SamplingPace precise = {.min_samples = 9, .max_samples = 101, .precision = 0.005}, fixed = {.min_samples = 9};
+    assert_int_equal(sampling_round(&precise, 0, 101), 9);
+    assert_int_equal(sampling_round(&precise, 9, 101), 30);
+    assert_int_equal(sampling_round(&precise, 30, 101), 101);
+    assert_int_equal(sampling_round(&precise, 0, 9), 9);
+    assert_int_equal(sampling_round(&precise, 9, 10), 10);
+    assert_int_equal(sampling_round(&fixed, 0, 101), 101);
+}
+
+/* A source whose samples last so long, and a device that is hot for the first readings. */
+typedef struct Heat {
+    double seconds[64];
+    size_t taken;
+    int hot, afters;
+} Heat;
+
+static Status take_heat(void *context, Sample *sample) {
+    Heat *heat = context;
+    sample->seconds = heat->seconds[heat->taken++ % 64];
+    return STATUS_OK;
+}
+
+static bool is_hot(void *context) {
+    Heat *heat = context;
+    return heat->hot-- > 0;
+}
+
+static Samples series_of(Heat *heat, double precision, Throttling *throttling) {
+    const SamplingPace pace = {.min_samples = 9, .max_samples = 30, .seconds = 1e9, precision, throttling};
+    const MeasuredWork work = {0};
+    const Sample pilot = {.seconds = 1e-6, .wall = 1e-6};
+    Samples samples = {0};
+    for (size_t i = 0; i < 64; i++) heat->seconds[i] = i % 2 ? 1.1 : 1;
+    assert_int_equal(sampling_run(&(SamplingSource){MODE_HOT, &work, take_heat, heat, &pace, false}, &pilot, &samples), STATUS_OK);
+    return samples;
+}
+
+static void samples_end_when_they_are_precise(void **state) {
+    (void)state;
+    Heat heat = {0};
+    Samples precise = series_of(&heat, 0.06, NULL), rough = series_of(&heat, 0.001, NULL), fixed = series_of(&heat, 0, NULL);
+    assert_int_equal(precise.count, 9);
+    assert_string_equal(precise.stopped, "precision");
+    assert_int_equal(rough.count, 30);
+    assert_string_equal(rough.stopped, "samples");
+    assert_int_equal(fixed.count, 30);
+    assert_string_equal(fixed.stopped, "samples");
+    samples_free(&precise), samples_free(&rough), samples_free(&fixed);
+}
+
+static void throttled_samples_are_taken_again(void **state) {
+    (void)state;
+    Heat heat = {.hot = 2};
+    Throttling throttling = {.now = is_hot, .context = &heat};
+    const double begin = clock_seconds();
+    Samples samples = series_of(&heat, 0, &throttling);
+    assert_int_equal(samples.count, 30);
+    assert_int_equal(heat.taken, 32);
+    assert_int_equal(throttling.retaken, 2);
+    assert_int_equal(throttling.remain, 0);
+    assert_true(throttling.pause == 0.5 && clock_seconds() - begin >= 0.75); /* 0.25 s, then twice as long */
+    samples_free(&samples);
+    heat = (Heat){.hot = 1000};
+    throttling.pause = 4;
+    samples = series_of(&heat, 0, &throttling);
+    assert_int_equal(heat.taken, 30);
+    assert_int_equal(throttling.remain, 30);
+    samples_free(&samples);
+}
+
 static void slow_calls_have_few_samples(void **state) {
     (void)state;
     const SamplingPace nine = {.min_samples = 9, .max_samples = 101, .seconds = 1}, one = {.min_samples = 1, .seconds = 1};
@@ -343,6 +415,9 @@ int main(void) {
         cmocka_unit_test(emptying_caches_leaves_no_threads_behind),
         cmocka_unit_test(failing_work_propagates_its_status),
         cmocka_unit_test(pilots_buy_samples),
+        cmocka_unit_test(rounds_end_before_the_last_sample),
+        cmocka_unit_test(samples_end_when_they_are_precise),
+        cmocka_unit_test(throttled_samples_are_taken_again),
         cmocka_unit_test(slow_calls_have_few_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
