@@ -40,7 +40,7 @@ def test_the_page_copies_files_that_are_short():
 
 def write_tree(tree):
     files = dict(FILES)
-    files["impls/double/cpu_openmp.c"] = block("README.md", "impls/double/cpu_openmp.c", "c")
+    files["impls/double/cpu_openmp.c"] = block("docs/ADDING_A_VARIANT.md", "impls/double/cpu_openmp.c", "c")
     for path, text in {**files, **{path: (SOURCE / path).read_text() for path in NEIGHBOURS}}.items():
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         (tree / path).write_text(text)
