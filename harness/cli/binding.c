@@ -92,7 +92,7 @@ Status binding_make(const Binding *binding, const Op *op, const char *path, char
     Text output = {0};
     int code = 0;
     char tried[PATH_MAX];
-    snprintf(tried, sizeof tried, "%s", places_build("tried"));
+    snprintf(tried, sizeof tried, "%s", modules_tried());
     const char *const argv[] = {modules_settings()->python, places_harness("cmake/bound.py"), tried, text, NULL};
     if (status == STATUS_OK) status = process_capture(argv, &(ProcessLimits){.own_errors = true}, &output, &code);
     if (status == STATUS_OK && code != 0)

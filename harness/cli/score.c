@@ -68,6 +68,7 @@ int command_score(int argc, char **argv) {
     for (int i = 0; i < binding.flag_count; i++) words_add(&argument, "--flag=%s", binding.flags[i]);
     words_add(&argument, "--");
     words_add(&argument, "%s", places_beside(PROGRAM.project));
+    words_add(&argument, "%s", modules_tried());
     for (int i = 0; i < count; i++) words_add(&argument, "%s", words[i]);
     if (argument.status != STATUS_OK) return cli_fail(argument.status);
     fflush(NULL);

@@ -1,6 +1,6 @@
 """`rungs score FILE... --op OP --over VARIANT [CASE...]`: each file by a `rungs try` of its own, beside the variant, and one line of JSON (docs/RESULTS.md#scores).
 
-    score.py PROGRAM FILE... [options]
+    score.py PROGRAM TRIED FILE... [options]    TRIED: the folder for what `rungs try` compiles
 
 Whatever becomes of a candidate costs its own line. With --out lines are kept, and --resume goes on where they end.
 """
@@ -13,6 +13,7 @@ import json
 import math
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -44,11 +45,17 @@ def with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
-def attempt(argv, seconds):
-    """(exit code, what it said); the code is None if it took too long."""
+def attempt(argv, seconds, tried):
+    """(exit code, what it said); the code is None if it took too long. tried: a folder for what is compiled."""
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True, preexec_fn=with_parent
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+            preexec_fn=with_parent,
+            env=os.environ | {"RUNGS_TRIED": tried},
         )
         try:
             code = process.wait(seconds)
@@ -142,7 +149,7 @@ def why_none(cases):
 
 
 def score(args, path, key):
-    with tempfile.TemporaryDirectory(prefix="rungs-score-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"score-{os.getpid()}-", dir=args.tried) as folder:
         rows = pathlib.Path(folder) / "rows.jsonl"
         argv = [
             args.program,
@@ -158,7 +165,7 @@ def score(args, path, key):
             *args.handed,
         ]
         began = time.monotonic()
-        code, said = attempt(list(map(str, argv)), args.limit)
+        code, said = attempt(list(map(str, argv)), args.limit, folder)
         found = rows_of(rows)
     own = [row for row in found if "/try_" in row["variant"]]
     bases = {row["case"]: row for row in found if "/try_" not in row["variant"]}
@@ -185,6 +192,14 @@ def score(args, path, key):
         "cases": cases,
         "seconds": round(time.monotonic() - began, 3),
     }
+
+
+def sweep(tried):
+    """Removes what was compiled for one that was killed."""
+    tried.mkdir(parents=True, exist_ok=True)
+    for left in tried.glob("score-*-*"):
+        if not pathlib.Path("/proc", left.name.split("-")[1]).exists():
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def key_of(args, path):
@@ -223,6 +238,7 @@ def shown(line, as_json):
 def main():
     parser = argparse.ArgumentParser()  # harness/cli/score.c has the help
     parser.add_argument("program")
+    parser.add_argument("tried", type=pathlib.Path)
     parser.add_argument("words", nargs="+")
     for name in ("op", "over", "out", "call", "launch", "timeout", "device", "emulator"):
         parser.add_argument(f"--{name}")
@@ -245,6 +261,7 @@ def main():
     args.handed += args.flag
     args.version = subprocess.run([args.program, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
     keys = {path: key_of(args, path) for path in files}
+    sweep(args.tried)
     with open(args.out, "ab+") if args.out else tempfile.TemporaryFile() as out:
         fcntl.flock(out, fcntl.LOCK_EX)
         out.seek(0)

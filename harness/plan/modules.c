@@ -92,8 +92,13 @@ ModuleKind modules_kind(const VariantEntry *entry) {
     return modules_settings()->native && (!modules_settings()->emulated || (has_gpu && has_gpu())) ? MODULE_NATIVE : MODULE_ASAN;
 }
 
+const char *modules_tried(void) {
+    const char *const folder = getenv("RUNGS_TRIED");
+    return folder && *folder ? folder : places_build("tried");
+}
+
 static const char *file_of(const VariantEntry *entry, ModuleKind kind, const char *ending, char path[PATH_MAX]) {
-    const char *folder = strstr(entry->id, "/try_") ? places_build("tried") : modules_settings()->folder;
+    const char *folder = strstr(entry->id, "/try_") ? modules_tried() : modules_settings()->folder;
     if (snprintf(path, PATH_MAX, "%s/%s%s%s", folder, entry->id, SUFFIX[kind], ending) >= PATH_MAX) path[0] = '\0';
     return path;
 }
@@ -226,7 +231,7 @@ static Status make_stale(const VariantEntry *const *entries, int count, const Mo
     wanted.argv[wanted.count++] = modules_settings()->python;
     wanted.argv[wanted.count++] = places_harness("cmake/modules.py");
     wanted.argv[wanted.count++] = modules_settings()->folder;
-    wanted.argv[wanted.count++] = places_build("tried");
+    wanted.argv[wanted.count++] = modules_tried();
     const int first = wanted.count;
     for (int i = 0; i < count; i++) {
         json_t *kept = load_kept(entries[i], kind[i]);

@@ -107,6 +107,7 @@ Status modules_need_one(const VariantEntry *entry);
  */
 Status modules_make(const VariantEntry *entry, ModuleKind kind);
 /* The shared object. */
+const char *modules_tried(void); /* the folder for what `rungs try` compiles; `score` names one of its own in RUNGS_TRIED */
 const char *modules_path(const VariantEntry *entry, ModuleKind kind, char path[PATH_MAX]);
 
 #endif
