@@ -191,6 +191,8 @@ def work_bytes(row):
 
 def is_library(row):
     """Is the kernel a library's (or a published program's in Python)? Older rows do not have the key."""
+    if name_of(row).startswith(("triton_", "torch_")):
+        return False
     return row["backend"] == "peer" or bool(row.get("library", row["variant"].endswith("/cuda_cub_scan")))
 
 

@@ -1,6 +1,6 @@
 """Makes the modules of variants: each file impls/<op>/<name>.c or .cu becomes a shared object, <name>.so for the machine, <name>.asan.so
 and <name>.race.so for the emulator's programs, and beside it a .json with what it says of itself and what it was made of. Of a library
-variant (peer_*.py) there is only the .json.
+variant (peer_*.py, triton_*.py, torch_*.py) there is only the .json.
 
     modules.py FOLDER OTHER KIND:ID:PATH... KIND: native, asan or race; PATH: of the source, below the project or absolute. Modules of
                                           `rungs try`, OP/try_NAME, come into the folder OTHER
@@ -13,7 +13,6 @@ FOLDER has settings.json (cmake/modules.cmake). A module that cannot be made has
 program. Nothing is left half made: files are renamed into their place, and two that need one module make it once.
 """
 
-import ast
 import concurrent.futures
 import contextlib
 import fcntl
@@ -36,10 +35,16 @@ sys.modules["modules"] = sys.modules[__name__]  # of those that import it again
 import bound
 import code_hashes
 
-ENDINGS = {".c": "cpu_", ".cu": "cuda_", ".py": "peer_"}
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "harness/device"))
+from peer import described
+
+ENDINGS = {".c": ("cpu_",), ".cu": ("cuda_",), ".py": ("peer_", "triton_", "torch_")}
 SUFFIX = {"native": "", "asan": ".asan", "race": ".race"}
 COMPILE_SECONDS = float(os.environ.get("RUNGS_COMPILE_SECONDS", "900"))
 DESCRIBE_SECONDS = 20
+# No compiler gets more than 8 GiB, or half of the machine's memory, nor writes a file of more than 1 GiB: `#include "/dev/zero"` would take all.
+COMPILE_BYTES = min(8 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+LIMITED = ("sh", "-c", f'ulimit -v {COMPILE_BYTES >> 10}; ulimit -f {1 << 21}; exec "$0" "$@"')
 PREFIX = "@PREFIX@"  # in an installed settings.json: the folder that it was installed into
 EXPORTS = "{ global: rungs_module; local: *; };\n"
 
@@ -57,7 +62,7 @@ def contract_hash(harness):
             names.add(name)
             text = (harness / name).read_text()
             found.update(f"{name}\0{text}".encode())
-            rest += re.findall(r'^#include "(base/.+)"', text, re.M)
+            rest += re.findall(r'^#include "(base/.+)"', text, re.MULTILINE)
     return found.hexdigest()[:16]
 
 
@@ -91,9 +96,9 @@ def first_error(output):
 
 
 def run(argv, seconds, cwd=None, error=first_error, to=None, **more):
-    """Its output; Refused with its error. What it started ends with it. to: it writes there alone."""
+    """Its output; Refused with its error. What it started ends with it. to: it is a compiler, which writes there alone."""
     process = subprocess.Popen(
-        [str(word) for word in (in_sandbox(argv, to) if to else argv)],
+        [str(word) for word in (in_sandbox([*LIMITED, *argv], to) if to else argv)],
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -165,7 +170,7 @@ class Project:
         """(id, path) of every variant."""
         impls = self.root / self.settings["impls"]
         for path in sorted(impls.glob("*/*")):
-            if path.name.startswith(ENDINGS.get(path.suffix, "\0")) and path.parent.name != "common":
+            if path.name.startswith(ENDINGS.get(path.suffix, ())) and path.parent.name != "common":
                 if path.suffix != ".cu" or self.settings["cuda"]:
                     yield f"{path.parent.name}/{path.stem}", str(path.relative_to(self.root))
 
@@ -252,22 +257,19 @@ def replace(path, text):
 def peer(path):
     """The facts of a library variant: a literal, read without importing the file."""
     kinds = ("int", "real", "choice", "text")
-    for node in ast.parse(path.read_text(), str(path)).body:
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "VARIANT" for t in node.targets):
-            try:
-                found = ast.literal_eval(node.value)
-            except ValueError as error:
-                raise Refused(f"VARIANT must be a plain literal: {error}") from None
-            for key in ("summary", "origin", "framework"):
-                if not isinstance(found.get(key), str):
-                    raise Refused(f"VARIANT['{key}'] must be a string")
-            for tunable in found.get("tunables", []):
-                if tunable.get("kind") not in kinds:
-                    raise Refused(f"a tunable's kind must be one of {', '.join(kinds)}")
-                tunable["default"] = str(tunable["default"])
-                tunable["min"], tunable["max"] = float(tunable.get("min", 0)), float(tunable.get("max", 0))
-            return found
-    raise Refused("no VARIANT dictionary")
+    try:
+        found = described(path)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    for key in ("summary", "origin", "framework"):
+        if not isinstance(found.get(key), str):
+            raise Refused(f"VARIANT['{key}'] must be a string")
+    for tunable in found.get("tunables", []):
+        if tunable.get("kind") not in kinds:
+            raise Refused(f"a tunable's kind must be one of {', '.join(kinds)}")
+        tunable["default"] = str(tunable["default"])
+        tunable["min"], tunable["max"] = float(tunable.get("min", 0)), float(tunable.get("max", 0))
+    return found
 
 
 def shared_object(project, source):
@@ -313,7 +315,10 @@ def describe(project, kind, module, id_):
 def make(project, kind, id_, source):
     """The facts of a variant, whose module is in its place."""
     if source.suffix == ".py":
-        return {"variant": peer(source), "files": [source]}
+        found = {"variant": peer(source), "files": [source]}
+        if "/try_" in id_:  # a worker finds it by its id
+            shutil.copyfile(source, project.base_of(kind, id_).with_suffix(".py"))
+        return found
     module = project.base_of(kind, id_).with_suffix(f"{SUFFIX[kind]}.so")
     unit = id_.replace("/", "__")
     with project.temporary_folder() as to:

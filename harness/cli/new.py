@@ -32,6 +32,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--op", default=TEMPLATE_OP)
+    parser.add_argument("--peer", help="of template/peers")
     parser.add_argument("--template", type=pathlib.Path, required=True)
     parser.add_argument("--program", type=pathlib.Path, required=True, help="which builds the project")
     args = parser.parse_args()
@@ -42,6 +43,10 @@ def main():
     if name in TAKEN:
         refuse(f"the program would be called {name}; choose another name")
 
+    peers = {path.name.partition("_")[0]: path for path in sorted((args.template / "peers").glob("*.py"))}
+    if args.peer and args.peer not in peers:
+        refuse(f"--peer {args.peer}: expected one of {', '.join(peers)}")
+
     words = {TEMPLATE_NAME: name, TEMPLATE_OP: args.op}
 
     def own(text):
@@ -49,7 +54,11 @@ def main():
 
     # pip compiles what it installs
     files = sorted(path for path in args.template.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    files = [path for path in files if path not in peers.values()]
     made = {args.folder / own(path.relative_to(args.template).as_posix()): own(path.read_text()) for path in files}
+    if args.peer:
+        chosen = peers[args.peer]
+        made[args.folder / "impls" / args.op / chosen.name] = own(chosen.read_text())
     new = args.folder
     try:
         there = [new] if os.path.lexists(new) else []

@@ -13,13 +13,14 @@
 #include <unistd.h>
 
 int command_new(int argc, char **argv) {
-    const char *op = "axpy";
+    const char *op = "axpy", *peer = NULL;
     const CliOption OPTIONS[] = {
         {"op", "NAME", CLI_TEXT, &op, "the first op (default axpy); it computes a x + y until you change it"},
+        {"peer", "triton|torch", CLI_TEXT, &peer, "with a variant in Triton or PyTorch, too"},
         {0},
     };
     char **given;
-    int count = 0, code = cli_parse("new", "FOLDER [--op NAME]", OPTIONS, argc, argv, &given, &count);
+    int count = 0, code = cli_parse("new", "FOLDER [--op NAME] [--peer triton|torch]", OPTIONS, argc, argv, &given, &count);
     if (code == 0 && count != 1) code = cli_usage("new", "expected one folder, which gets the project; got %d", count);
     if (code != 0) return code;
     Words words = {0};

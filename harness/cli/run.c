@@ -237,8 +237,8 @@ int command_try(int argc, char **argv) {
     int count = 0;
     if (program_is_given(argc, argv)) return program_try(argc, argv);
     argc = binding_flags(&binding, argc, argv);
-    int code = cli_parse("try", "FILE.c|FILE.cu --op NAME [CASE...] [options], or FILE.cu... [nvcc flags] [-- ARGUMENTS]", OPTIONS,
-                         argc, argv, &words, &count);
+    int code = cli_parse("try", "FILE.c|FILE.cu|FILE.py --op NAME [CASE...] [options], or FILE.cu... [nvcc flags] [-- ARGUMENTS]",
+                         OPTIONS, argc, argv, &words, &count);
     if (code == 0 && (count == 0 || count > CASES_MAX))
         code = cli_usage("try", "expected a file, and at most %d cases", CASES_MAX - 1);
     if (code == 0 && binding.call && binding.launch) code = cli_usage("try", "--call or --launch, not both");
@@ -246,6 +246,7 @@ int command_try(int argc, char **argv) {
     apply_pace(&a);
     if (code != 0) return code;
     if (a.emulator == 1) try_schedules();
+    a.options.memory_limit_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 2;
     Status status = no_sandbox ? STATUS_OK : status_prefix(sandbox_use(), "not run (--no-sandbox runs it with all your rights): ");
     binding.file = words[0];
     if (status == STATUS_OK) status = try_file(&binding, op_name, &op, &entry);

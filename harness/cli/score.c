@@ -13,14 +13,14 @@
 
 static bool is_file(const char *word) {
     const char *const dot = strrchr(word, '.');
-    return dot && (strcmp(dot, ".c") == 0 || strcmp(dot, ".cu") == 0);
+    return dot && (strcmp(dot, ".c") == 0 || strcmp(dot, ".cu") == 0 || strcmp(dot, ".py") == 0);
 }
 
 static int check(char *const *words, int count, const char *op_name, const char *over) {
     const Op *op;
     bool any = false;
     for (int i = 0; i < count; i++) any = any || is_file(words[i]);
-    if (!any) return cli_usage("score", "no file is named: FILE.c or FILE.cu");
+    if (!any) return cli_usage("score", "no file is named: FILE.c, FILE.cu or FILE.py");
     if (!op_name || !over) return cli_usage("score", "--op NAME and --over VARIANT are expected");
     const Status status = registry_require_op(op_name, &op);
     return status == STATUS_OK ? 0 : cli_fail(status);

@@ -247,8 +247,8 @@ def main():
     parser.add_argument("--flag", action="append", default=[])
     parser.add_argument("--limit", type=float)
     args = parser.parse_args()
-    files = [pathlib.Path(word) for word in args.words if word.endswith((".c", ".cu"))]
-    args.cases = [word for word in args.words if not word.endswith((".c", ".cu"))]
+    files = [pathlib.Path(word) for word in args.words if word.endswith((".c", ".cu", ".py"))]
+    args.cases = [word for word in args.words if not word.endswith((".c", ".cu", ".py"))]
     given = {name: value for name, value in vars(args).items() if value}
     args.handed = [
         f"--{name}={given[name]}" for name in ("call", "launch", "timeout", "device", "emulator") if name in given

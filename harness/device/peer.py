@@ -21,7 +21,10 @@ and three functions. `case` is the protocol's: case["params"]["window"], case["d
     supports(case, tunables) -> None, or the reason why not. Imports nothing.
     prepare(case, tunables, shapes) -> state. Sees no data: shapes["x"] has shape, dtype and size. Imports the library (an ImportError
                                     becomes a skip) and may raise Skip.
-    run(state, inputs) -> outputs   the call that is timed: nothing but the library's work. inputs["x"] is an array of the library, a column
+    run(state, inputs, outputs)     of triton_<name>.py and torch_<name>.py: writes into the harness's tensors, outputs["y"], on PyTorch's current
+                                    stream, and returns nothing. Their framework is triton or torch, their clock torch ("cpu" is possible) and
+                                    needs_gpu true, if VARIANT does not say otherwise. The first call, which compiles, belongs to prepare().
+    run(state, inputs) -> outputs   of peer_<name>.py, the call that is timed: nothing but the library's work. inputs["x"] is an array of the library, a column
                                     of strings ("names.offsets", ...) one column, inputs["names"]. Outputs are arrays of the library or
                                     of NumPy: the first output's, a tuple of all, or a dictionary by name. Where the data decide sizes, an
                                     array has as many elements as it has.
@@ -29,11 +32,34 @@ and three functions. `case` is the protocol's: case["params"]["window"], case["d
 The harness makes the inputs' forms and reads the results, neither of which is timed.
 """
 
+import ast
 import ctypes
 import importlib.util
 import os
 import pathlib
 import sys
+
+
+def described(path):
+    """The VARIANT of a peer's file, read without importing it; ValueError: what is wrong with it."""
+    found, writes = None, False
+    for node in ast.parse(path.read_text(encoding="utf-8"), str(path)).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "VARIANT":
+            try:
+                found = ast.literal_eval(node.value)
+            except ValueError as error:
+                raise ValueError(f"VARIANT must be a plain literal: {error}") from None
+        if isinstance(node, ast.FunctionDef) and node.name == "run":
+            writes = len(node.args.args) == 3
+    if not isinstance(found, dict):
+        raise ValueError("no VARIANT dictionary")
+    own = next((name for name in ("triton", "torch") if path.name.removeprefix("try_").startswith(f"{name}_")), None)
+    if own and not writes:
+        raise ValueError(f"run(state, inputs, outputs) is expected of {own}_*.py: it writes into the outputs")
+    if writes:
+        found = {"framework": own or "torch", "clock": "torch", "form": "torch", "into": True} | found
+        found.setdefault("needs_gpu", found["clock"] != "cpu")
+    return found
 
 
 class Skip(Exception):

@@ -4,7 +4,6 @@ python peer_worker.py --commands FD --replies FD --arrays FD [--measure librungs
 """
 
 import argparse
-import ast
 import atexit
 import builtins
 import contextlib
@@ -22,6 +21,7 @@ import time
 import traceback
 from time import perf_counter
 
+import peer_into
 import peer_protocol as wire
 import peer_rotation
 import peer_timing
@@ -102,6 +102,7 @@ class Worker:
         self.impls, self.measure, self.arrays, self.converse = impls, measure, arrays, converse
         self.ranges = peer_timing.Ranges(measure)
         self.peer, self.facts, self.exchange, self.own, self.kept = None, None, None, None, None
+        self.into = None  # peer_into.Into, of a variant that writes into the harness's outputs
         self.forget()
 
     def forget(self):
@@ -110,6 +111,8 @@ class Worker:
         self.sets, self.outputs, self.proven = [], {}, set()
         if self.exchange:
             self.exchange.forget()
+        if self.into:
+            self.into.forget()
         self.sized_by_data, self.poison = False, POISON
         self.variant, self.case = None, ()
 
@@ -134,7 +137,6 @@ class Worker:
             command[wire.KEY_VARIANT],
             (command[wire.KEY_CASE], command.get(wire.KEY_TUNABLES, {})),
         )
-        self.call = self.ranges.around("call", self.variant, lambda: self.peer.run(self.state, self.exchange.given))
         self.ranges.begin("", command[wire.KEY_CASE].get(wire.KEY_TEXT, "a case"))  # to end()
         self.sized_by_data = command.get(wire.KEY_SIZED_BY_DATA, False)
         try:
@@ -146,6 +148,8 @@ class Worker:
         except ImportError as error:
             return {wire.KEY_SKIP: missing("numpy", error)}
         self.facts = self.facts or described(self.impls, self.variant)
+        call = self.call_into if self.facts.get("into") else lambda: self.peer.run(self.state, self.exchange.given)
+        self.call = self.ranges.around("call", self.variant, call)
         with contextlib.suppress(Exception):  # prepare() says it
             self.bind()
         return {wire.KEY_OK: True}
@@ -159,12 +163,19 @@ class Worker:
             from peer_forms import Exchange
 
             self.exchange = Exchange(self.facts)
+            if self.facts.get("into"):
+                self.into = peer_into.Into(self.exchange.form.device)
             self.wait(None)
-            names = (__name__, "peer_forms", "peer_libraries", "peer_own", "peer_rotation", "peer_timing")
+            names = (__name__, "peer_forms", "peer_into", "peer_libraries", "peer_own", "peer_rotation", "peer_timing")
             peer_timing.COLLECTING[:] = gc.callbacks
-            objects = (self, self.exchange, *self.exchange.forms)
+            objects = (self, self.exchange, *self.exchange.forms, *filter(None, [self.into]))
             kinds = {kind for form in self.exchange.forms for given in form.types for kind in given.__mro__}
             self.own = Own([sys.modules[name] for name in names], [builtins, sys.modules["numpy"], *kinds], objects)
+
+    def call_into(self):
+        if self.peer.run(self.state, self.exchange.given, self.into.given) is not None:
+            raise Failure("check", "run(state, inputs, outputs) writes into the outputs and returns nothing")
+        return self.into.views
 
     @property
     def clock(self):
@@ -174,6 +185,8 @@ class Worker:
         from peer_forms import facts_of
 
         try:
+            if self.sized_by_data and self.facts.get("into"):
+                return {wire.KEY_SKIP: "the data decide the sizes of the outputs: nothing can be written into them"}
             self.peer = self.peer or import_peer(self.impls, self.variant)
             case, tunables = self.case
             if case["dtype"] in ("f16", "bf16", "e4m3", "e5m2") and case["dtype"] not in self.facts.get("dtypes", ()):
@@ -188,10 +201,16 @@ class Worker:
 
         try:
             self.bind()
+            begin = perf_counter()
             self.state = self.peer.prepare(*self.case, shapes_of(self.sets[0]))
+            if self.into:
+                self.into.hold(self.outputs)
+                self.give(self.sets[0])
+                self.wait(self.call())
+                return {wire.KEY_OK: True, wire.KEY_PREPARE_SECONDS: perf_counter() - begin}
         except ImportError as error:
             return {wire.KEY_SKIP: missing(self.facts["framework"], error)}
-        # What a library compiles, it compiles in its first call: the mode `first` shows it.
+        # What a library compiles otherwise, it compiles in its first call: the mode `first` shows it.
         return {wire.KEY_OK: True, wire.KEY_PREPARE_SECONDS: None}
 
     def end(self, _):
@@ -237,13 +256,17 @@ class Worker:
             poisoned(out, self.poison)
 
     def give(self, arrays):
-        """Inputs as the library has them."""
+        """Inputs as the library has them, and outputs of the harness's own without a result."""
         self.exchange.case, self.exchange.inputs = self.case[0], arrays
         self.exchange.give(arrays)
+        if self.into:
+            self.into.poison(self.poison)
 
     def shared(self, outputs):
         """Copies what a call gave to where the parent reads it; `counts` for the reply, if the sizes depend on the data."""
         self.own.expect_kept()
+        if self.into:
+            self.into.expect_guards()
         given = self.exchange.results(outputs, self.outputs)
         if not self.sized_by_data:
             self.exchange.write(given, self.outputs)
@@ -356,14 +379,15 @@ def visible_device(index):
 
 
 def described(impls, variant):
-    """The VARIANT of a peer's file, read without importing it."""
+    from peer import described
+
     path = impls / f"{variant}.py"
-    if not path.is_file():
-        raise Failure("internal", f"{path} does not exist")
-    for node in ast.parse(path.read_text(encoding="utf-8"), str(path)).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "VARIANT":
-            return ast.literal_eval(node.value)
-    raise Failure("internal", f"{path} has no VARIANT")
+    try:
+        return described(path)
+    except FileNotFoundError:
+        raise Failure("internal", f"{path} does not exist") from None
+    except ValueError as error:
+        raise Failure("internal", f"{path}: {error}") from None
 
 
 def import_peer(impls, variant):

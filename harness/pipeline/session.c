@@ -139,6 +139,10 @@ Status session_refused(const Session *session) {
 /* "--impls=FOLDER", where <op>/<name>.py of a peer lies: impls, or the folder of the tests' wrong variants. */
 static const char *impls_of(const char *path) {
     static char argument[1024];
+    if (path[0] == '/') { /* of `rungs try`: cmake/modules.py has copied it */
+        snprintf(argument, sizeof argument, "--impls=%s", modules_tried());
+        return argument;
+    }
     snprintf(argument, sizeof argument, "--impls=%s/%s", places_project(""), path);
     for (int up = 0; up < 2; up++) *strrchr(argument, '/') = '\0';
     return argument;

@@ -44,7 +44,7 @@ extern const char CONTRACT[];
 const Op *const *registry_ops(int *count);
 /* Sorted by id. */
 VariantEntry *registry_variants(int *count);
-/* Adds a variant whose file lies elsewhere, as <op>/try_<stem of the file>. STATUS_INVALID: it is neither .c nor .cu. */
+/* Adds a variant whose file lies elsewhere, as <op>/try_<stem of the file>. STATUS_INVALID: it is neither .c nor .cu nor .py. */
 Status registry_add(const char *path, const Op *op, const VariantEntry **out);
 /* Append a line for each op whose file is not called as it is, and for each file among the variants whose name does not fit, which
  * is left out. */

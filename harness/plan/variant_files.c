@@ -1,4 +1,5 @@
-/* The variants: the files impls/<op>/cpu_*.c, cuda_*.cu and peer_*.py of the project, or the modules of an installed prefix. */
+/* The variants: the files impls/<op>/cpu_*.c, cuda_*.cu, peer_*.py, triton_*.py and torch_*.py of the project, or the modules of an
+ * installed prefix. */
 #include "plan/registry.h"
 
 #include <dirent.h>
@@ -16,7 +17,11 @@ typedef struct Form {
     const char *ending, *prefix;
     Backend backend;
 } Form;
-static const Form FORMS[] = {{".c", "cpu_", BACKEND_CPU}, {".cu", "cuda_", BACKEND_CUDA}, {".py", "peer_", BACKEND_PEER}};
+static const Form FORMS[] = {{".c", "cpu_", BACKEND_CPU},
+                             {".cu", "cuda_", BACKEND_CUDA},
+                             {".py", "peer_", BACKEND_PEER},
+                             {".py", "triton_", BACKEND_PEER},
+                             {".py", "torch_", BACKEND_PEER}};
 enum { FORM_COUNT = sizeof FORMS / sizeof *FORMS };
 
 typedef struct Found {
@@ -31,6 +36,10 @@ static const Form *form_of(const char *file) {
     for (int i = 0; ending && i < FORM_COUNT; i++)
         if (strcmp(ending, FORMS[i].ending) == 0) return &FORMS[i];
     return NULL;
+}
+
+static bool same_ending(const Form *a, const Form *b) {
+    return a && b && strcmp(a->ending, b->ending) == 0;
 }
 
 static const Form *form_of_prefix(const char *file) {
@@ -50,12 +59,12 @@ static Status stray(const char *path, const char *file, bool folder, Text *out) 
     if (strcmp(dot, ".h") == 0 || strcmp(dot, ".cuh") == 0 || strcmp(dot, ".inc") == 0)
         return text_append(out, "%s: rename it to _%s: shared code of an op begins with _\n", path, file);
     if (!form)
-        return text_append(
-            out,
-            "%s: not a variant; expected cpu_NAME.c, cuda_NAME.cu, peer_NAME.py, or _NAME for code that variants share: "
-            "rename or move it\n",
-            path);
-    if (begins && begins != form)
+        return text_append(out,
+                           "%s: not a variant; expected cpu_NAME.c, cuda_NAME.cu, peer_NAME.py, triton_NAME.py, torch_NAME.py, or "
+                           "_NAME for code that variants share: "
+                           "rename or move it\n",
+                           path);
+    if (begins && !same_ending(begins, form))
         return text_append(out, "%s: %s* ends in %s, %s begins with %s: rename it to %.*s%s or to %s%s\n", path, begins->prefix,
                            begins->ending, form->ending, form->prefix, stem, file, begins->ending, form->prefix,
                            file + strlen(begins->prefix));
@@ -88,7 +97,7 @@ static Status take_file(Found *found, const char *op, const char *file, const ch
     char name[NAME_TEXT];
     const Form *form = form_of(file);
     if (file[0] == '_' || file[strlen(file) - 1] == '~') return STATUS_OK;
-    if (!folder && form && form == form_of_prefix(file)) {
+    if (!folder && same_ending(form, form_of_prefix(file))) {
         snprintf(name, sizeof name, "%.*s", (int)(strrchr(file, '.') - file), file);
         if (strspn(name, WORD) == strlen(name))
             return form->backend == BACKEND_CUDA && !modules_settings()->cuda ? STATUS_OK
@@ -192,8 +201,7 @@ Status registry_add(const char *path, const Op *op, const VariantEntry **out) {
     char name[NAME_TEXT] = "try_";
     const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     const Form *form = form_of(file);
-    if (!form || form->backend == BACKEND_PEER)
-        return status_fail(STATUS_INVALID, "%s: a variant is a file that ends in .c or .cu", path);
+    if (!form) return status_fail(STATUS_INVALID, "%s: a variant is a file that ends in .c, .cu or .py", path);
     for (const char *at = file; at < strrchr(file, '.') && strlen(name) + 1 < sizeof name; at++) {
         const char letter = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
         snprintf(name + strlen(name), 2, "%c", strchr(WORD, letter) ? letter : '_');

@@ -1,4 +1,4 @@
-"""Candidates as a program writes them, for `rungs score` of the op double: right and wrong ones, and one of four that hangs, crashes, leaks, litters, starts
+"""Candidates as a program writes them, for `rungs score` of the op double: right and wrong ones, and one of four that hangs, eats memory, crashes, leaks, litters, starts
 processes or does not compile. score_them() scores them and says what of the machine is not as it was.
 
     RUNGS=build/release/bin/rungs cmake/python tests/scripts/candidates.py COUNT [--gpu] [options of score]
@@ -64,6 +64,7 @@ KINDS_CPU = {
         'for (int k = 0; k < 100000; k++) fputs("all is well, all is well, all is well\\n", stderr);',
         None,
     ),
+    "eats": ("BEFORE", "for (;;) memset(malloc(64 << 20), 1, 64 << 20);", ("error", "")),
     "endless": ("#include <signal.h>", '#include "/dev/zero"', ("error", "")),
 }
 KINDS_CUDA = {
@@ -72,20 +73,20 @@ KINDS_CUDA = {
     "hangs": ("INSIDE", "while (n) *(volatile double *)y = 1;", ("error", "timed out")),
     "crashes": ("INSIDE", "*(volatile int *)(n * 1048576) = 1;", ("error", "")),
     "typo": ("double *y", "dubble *y", ("error", "dubble")),
-    "leaks": ("BEFORE", "void *p; cudaMalloc(&p, 64 << 20);", ("fail", "")),
+    "leaks": ("BEFORE", "void *p; cudaMalloc(&p, 64 << 20);", None),
     "traps": ("INSIDE", "__trap();", ("error", "")),
-    "beyond": ("if (i < n)", "if (i < n + 100)", ("fail", "")),
+    "beyond": ("if (i < n)", "if (i < n + 100)", None),
 }
-BAD_CPU, BAD_CUDA = list(KINDS_CPU)[2:], list(KINDS_CUDA)[2:]
 
 
 def kind_of(number, every_cuda):
-    """(is it for CUDA, kind): one of four is bad, one of ten wrong."""
-    cuda = every_cuda and number % every_cuda == 0
-    bad = BAD_CUDA if cuda else BAD_CPU
-    return cuda, bad[number // 4 % len(bad)] if number % 4 == 3 or (
-        cuda and number % 8 == 0
-    ) else "wrong" if number % 10 == 1 else "good"
+    """(is it for CUDA, kind): one of four is bad, of those for CUDA among others every second; one of ten is wrong."""
+    cuda = bool(every_cuda) and number % every_cuda == 0
+    among = 8 if cuda and every_cuda > 1 else 4
+    if number % among == (0 if among == 8 else 3):
+        bad = list(KINDS_CUDA if cuda else KINDS_CPU)[2:]
+        return cuda, bad[number // among % len(bad)]
+    return cuda, "wrong" if number % 10 == 1 else "good"
 
 
 def write(folder, count, every_cuda):
@@ -103,10 +104,8 @@ def write(folder, count, every_cuda):
 
 def free_bytes():
     """Of each GPU."""
-    said = subprocess.run(
-        ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader"], capture_output=True, text=True
-    )
-    return said.stdout.split("\n")
+    asked = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader"]
+    return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.split("\n")
 
 
 def marked(mark):
@@ -183,8 +182,9 @@ def score_them(program, folder, count, *options, every_cuda=4, gpu=False):
         due = expected[pathlib.Path(line["file"])]
         if due and (line["verdict"] != due[0] or due[1] not in (line["reason"] or "")):
             wrong.append(f"{line['file']}: {line['verdict']} ({line['reason']}); expected {due}")
-    if len(looks) > 10 and (looks[-1][0] > looks[5][0] or looks[-1][1] > looks[5][1] + 8):
-        wrong.append(f"score has {looks[-1]} descriptors and MiB at its end, {looks[5]} at its beginning")
+    early, late = ([min(column) for column in zip(*part)] for part in (looks[5:20], looks[-15:]))
+    if len(looks) >= 40 and (late[0] > early[0] or late[1] > early[1] + 8):
+        wrong.append(f"score has {late} descriptors and MiB at its end, {early} at its beginning")
     return lines, wrong, seconds
 
 

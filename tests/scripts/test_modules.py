@@ -422,7 +422,8 @@ def test_what_is_wrong_is_told(world):
     world.check(world.call("try", mine, "--op", "dubble"), 2, "did you mean 'double'?")
     world.check(world.call("try", world.folder / "absent.c", "--op", "double"), 2, "absent.c")
     (world.folder / "mine.py").write_text("")
-    world.check(world.call("try", world.folder / "mine.py", "--op", "double"), 2, "ends in .c or .cu")
+    world.check(world.call("try", world.folder / "mine.py", "--op", "double"), 1, "no VARIANT dictionary")
+    world.check(world.call("try", world.folder / "mine.txt", "--op", "double"), 2, "mine.txt")
 
 
 @pytest.mark.skipif(not (CUDA and EMULATOR), reason="no CUDA variants in this build")
