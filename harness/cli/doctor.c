@@ -141,6 +141,18 @@ static void doctor_peers(bool has_gpu) {
     }
 }
 
+/* What a person can do next on this machine. */
+static void tell_what_is_possible(bool has_gpu, bool sandbox) {
+    const bool emulator = access(places_beside("rungs-emulator"), X_OK) == 0;
+    printf("\nhere you can\n");
+    printf("  verify and time CPU variants:     rungs run 'rolling n=1e6 window=300' --variants 'cpu_*'\n");
+    if (has_gpu) printf("  verify and time CUDA variants:    rungs run 'rolling n=1e8 window=300 dtype=f32'\n");
+    if (emulator) printf("  verify CUDA variants without GPU: rungs run 'double n=1e4' --variants 'cuda_*' --emulate\n");
+    if (emulator && sandbox) printf("  search a CUDA program for faults: rungs try FILE.cu\n");
+    printf("  test the published claims:        rungs reproduce --quick%s\n",
+           has_gpu ? "" : "   (without a GPU: no times of CUDA)");
+}
+
 int command_doctor(int argc, char **argv) {
     const CliOption OPTIONS[] = {{0}};
     char **words;
@@ -165,5 +177,6 @@ int command_doctor(int argc, char **argv) {
     doctor_emulator();
     doctor_peers(has_gpu);
     json_decref(environment);
+    tell_what_is_possible(has_gpu, sandbox);
     return EXIT_GOOD;
 }

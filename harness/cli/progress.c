@@ -30,18 +30,6 @@ Progress progress_make(void) {
     return (Progress){.terminal = terminal_live(STDERR_FILENO), .colour = terminal_colour(STDERR_FILENO)};
 }
 
-/* Two or three significant digits with a unit that people read: 27.1 ms. */
-static void human_seconds(double seconds, char text[32]) {
-    if (seconds < 1e-6)
-        snprintf(text, 32, "%.3g ns", seconds * 1e9);
-    else if (seconds < 1e-3)
-        snprintf(text, 32, "%.3g us", seconds * 1e6);
-    else if (seconds < 1)
-        snprintf(text, 32, "%.3g ms", seconds * 1e3);
-    else
-        snprintf(text, 32, "%.3g s", seconds);
-}
-
 void progress_duration(double seconds, char text[32]) {
     const long whole = (long)(seconds + 0.5);
     if (whole < 60)
@@ -72,7 +60,7 @@ static void outcome(const Row *row, char text[400]) {
         const ModeTiming *timing = &row->timing[ORDER[i]];
         char human[32];
         if (timing->count == 0) continue;
-        human_seconds(timing->stats.median, human);
+        table_seconds(timing->stats.median, human);
         snprintf(text, 400, "%s %s%s", mode_name(ORDER[i]), human, row->reason ? ", throttled" : "");
         return;
     }
@@ -109,14 +97,16 @@ void progress_claim(FILE *stream, const json_t *claim) {
     fputc('\n', stream);
 }
 
-void progress_claims(const ClaimTotals *totals) {
+void progress_claims(FILE *stream, const ClaimTotals *totals) {
     size_t all = 0;
     for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++) all += totals->outcomes[i];
     if (all + totals->shown + totals->findings + totals->ours == 0) return;
-    printf("published statements, tested by originals, reimplementations and successors:");
-    for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++) printf("%s %s: %zu", i ? ";" : "", CLAIM_OUTCOME_WORDS[i], totals->outcomes[i]);
-    printf("\nnot in these totals: %zu on other hardware (only shown; %zu worse here); %zu findings; %zu of our own programs\n",
-           totals->shown, totals->shown_worse, totals->findings, totals->ours);
+    fprintf(stream, "published statements, tested by originals, reimplementations and successors:");
+    for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++)
+        fprintf(stream, "%s %s: %zu", i ? ";" : "", CLAIM_OUTCOME_WORDS[i], totals->outcomes[i]);
+    fprintf(stream,
+            "\nnot in these totals: %zu on other hardware (only shown; %zu worse here); %zu findings; %zu of our own programs\n",
+            totals->shown, totals->shown_worse, totals->findings, totals->ours);
 }
 
 /* Where to cut a text so that it takes at most so many columns: of UTF-8, a byte that goes on takes none. */
@@ -168,17 +158,26 @@ static void begin(void *context, const RunEvent *event) {
     show(progress, line);
 }
 
+/* The case of all rows, cut where it does not fit a terminal. */
+static void print_heading(Progress *progress, const char *place) {
+    if (!progress->one_case || progress->headed) return;
+    progress->headed = true;
+    fprintf(stderr, "%.*s\n", progress->terminal ? fitting_bytes(place, terminal_width(STDERR_FILENO)) : (int)strlen(place), place);
+}
+
 /* One line. On a terminal it does not wrap: the case is left out where it does not fit. Failures and errors are printed in full. */
-static void print_row(const Progress *progress, const RunEvent *event) {
+static void print_row(Progress *progress, const RunEvent *event) {
     const Verdict verdict = event->row->verdict;
     const char *place = foreign_shown(event->row->text);
+    print_heading(progress, place);
     char before[64], what[400], line[3000];
     outcome(event->row, what);
     if (verdict == VERDICT_PASS) add_unjudged(event->row, what);
     if (event->row->bits.differ) strncat(what, "; its bits differ from call to call", sizeof what - strlen(what) - 1);
     if (row_on_one_input(event->row)) strncat(what, "; timed on one input", sizeof what - strlen(what) - 1);
     const int used = snprintf(line, sizeof line, "%-44s %s", foreign_shown(event->row->spec), what);
-    if (used > 0 && (size_t)used < sizeof line) snprintf(line + used, sizeof line - (size_t)used, " | %s", place);
+    if (!progress->one_case && used > 0 && (size_t)used < sizeof line)
+        snprintf(line + used, sizeof line - (size_t)used, " | %s", place);
     if (progress->terminal && verdict == VERDICT_PASS) {
         const int begin = snprintf(before, sizeof before, "%4zu/%zu %-5s ", event->index, event->total, verdict_name(verdict)),
                   columns = terminal_width(STDERR_FILENO) - begin;
@@ -196,9 +195,19 @@ static bool is_bad(const Row *row) {
     return row->verdict == VERDICT_FAIL || row->verdict == VERDICT_ERROR;
 }
 
+/* A row or a claim, as it stands in the file. */
+static void print_json(const RunEvent *event) {
+    json_t *line = event->claim ? json_incref((json_t *)(uintptr_t)event->claim) : row_json(event->row);
+    if (line && json_dumpf(line, stdout, JSON_COMPACT) == 0) putchar('\n');
+    fflush(stdout);
+    json_decref(line);
+}
+
 static void report(void *context, const RunEvent *event) {
     Progress *progress = context;
     progress_wipe(progress);
+    if (progress->json) print_json(event);
+    if (progress->table && event->row) table_add(progress->table, event->row);
     if (event->claim && progress->claims)
         json_array_append(progress->claims, (json_t *)(uintptr_t)event->claim);
     else if (event->claim)
@@ -218,18 +227,28 @@ void progress_attach(Progress *progress, RunOptions *options) {
     options->begin = begin, options->report = report, options->notice = progress_notice, options->context = progress;
 }
 
+static const char *plural(size_t count) {
+    return count == 1 ? "" : "s";
+}
+
 void progress_summary(const Progress *progress, const RunSummary *s, const char *out, const char *go_on) {
-    printf("%zu rows: %zu passed, %zu failed, %zu errors, %zu skipped; %zu timed\n", s->passed + s->failed + s->errors + s->skipped,
-           s->passed, s->failed, s->errors, s->skipped, s->timed);
+    FILE *const to = progress->json ? stderr : stdout;
+    const size_t rows = s->passed + s->failed + s->errors + s->skipped;
+    if (progress->table && !progress->json) table_print(progress->table);
+    fprintf(to, "%zu row%s: %zu passed, %zu failed, %zu error%s, %zu skipped; %zu timed\n", rows, plural(rows), s->passed,
+            s->failed, s->errors, plural(s->errors), s->skipped, s->timed);
     if (progress->refused > 0)
-        printf("%zu of them %s not apply here; --verbose lists %s with the reason\n", progress->refused,
-               progress->refused == 1 ? "does" : "do", progress->refused == 1 ? "it" : "them");
-    if (s->emulated > 0) printf("CUDA rows verified in the emulator and not timed: %zu\n", s->emulated);
-    if (!s->has_gpu) printf("no GPU was used: %s\n", s->no_gpu_reason);
-    if (s->repeated > 0) printf("%zu emulated rows left out: at the emulator's smaller size that case has run\n", s->repeated);
-    if (s->resumed > 0) printf("%zu rows already present (--resume)\n", s->resumed);
+        fprintf(to, "%zu of them %s not apply here; --verbose lists %s with the reason\n", progress->refused,
+                progress->refused == 1 ? "does" : "do", progress->refused == 1 ? "it" : "them");
+    if (s->emulated > 0) fprintf(to, "CUDA rows verified in the emulator and not timed: %zu\n", s->emulated);
+    if (!s->has_gpu) fprintf(to, "no GPU was used: %s\n", s->no_gpu_reason);
+    if (s->repeated > 0)
+        fprintf(to, "%zu emulated row%s left out: at the emulator's smaller size that case has run\n", s->repeated,
+                plural(s->repeated));
+    if (s->resumed > 0) fprintf(to, "%zu row%s already present (--resume)\n", s->resumed, plural(s->resumed));
     if (s->left_by_budget > 0)
-        printf("%zu rows did not fit the budget; to continue, repeat the command with %s\n", s->left_by_budget, go_on);
-    progress_claims(&s->claims);
-    printf("rows: %s\n", out);
+        fprintf(to, "%zu row%s did not fit the budget; to continue, repeat the command with %s\n", s->left_by_budget,
+                plural(s->left_by_budget), go_on);
+    progress_claims(to, &s->claims);
+    fprintf(to, "rows: %s\n", out);
 }

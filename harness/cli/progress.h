@@ -2,6 +2,7 @@
 #ifndef RUNGS_CLI_PROGRESS_H
 #define RUNGS_CLI_PROGRESS_H
 
+#include "cli/table.h"
 #include "pipeline/run.h"
 
 #include <stdio.h>
@@ -13,6 +14,10 @@ typedef struct Progress {
     int shown;      /* columns of the line at the bottom of the terminal */
     size_t refused; /* variants that did not apply and had no line */
     json_t *claims; /* gets the judged claims, for the end; NULL: a line for each */
+    bool one_case;  /* all rows are of one case: it is shown once, above them */
+    bool headed;    /* it was */
+    bool json;      /* stdout has rows and claims as lines of JSON, and nothing else */
+    Table *table;   /* gets the timed rows, for the end; NULL: no table */
 } Progress;
 
 /* Can a line be overwritten on what is behind the descriptor? Not where TERM is "dumb". */
@@ -33,6 +38,6 @@ void progress_wipe(Progress *progress);
 void progress_duration(double seconds, char text[32]);
 /* One judged claim as a line, and how many came out how (nothing if there are none). */
 void progress_claim(FILE *stream, const json_t *claim);
-void progress_claims(const ClaimTotals *totals);
+void progress_claims(FILE *stream, const ClaimTotals *totals);
 
 #endif

@@ -53,7 +53,7 @@ static int judge(const char *const *files, const CliOption *options, const char 
     const size_t all = json_array_size(claims);
     json_decref(claims);
     if (status != STATUS_OK) return cli_fail(status);
-    progress_claims(&totals);
+    progress_claims(stdout, &totals);
     if (path) printf("claims: %s\n", path);
     if (all > 0) return EXIT_GOOD;
     fprintf(stderr,

@@ -92,8 +92,17 @@ static int check_together(RunArguments *a) {
     a->options.precision /= 100;
     if (a->options.resume && a->dry) return cli_usage("run", "--dry-run lists the whole plan: leave out --resume");
     if (a->options.resume && !a->options.out) return cli_usage("run", "--resume needs the --out FILE that the earlier run wrote");
-    if (a->as_json && !a->dry) return cli_usage("run", "--json needs --dry-run; rows are JSON, in the file of --out");
     return EXIT_GOOD;
+}
+
+/* Do all rows have one case? A CUDA variant without a GPU may have a smaller one. */
+static bool one_case(const Plan *plan) {
+    char first[CASE_TEXT_MAX], text[CASE_TEXT_MAX];
+    for (int i = 0; i < plan->item_count; i++) {
+        case_format(&plan->items[i].problem, i == 0 ? first : text, sizeof first);
+        if (plan->items[i].emulated || (i > 0 && strcmp(first, text) != 0)) return false;
+    }
+    return plan->item_count > 0;
 }
 
 /* Makes the plan of the words and goes through it. */
@@ -106,11 +115,15 @@ static int run(RunArguments *a, char **words, int count, Progress *progress, int
     Text left_out = {0};
     Plan plan = {.left_out = a->skip_unknown ? &left_out : NULL};
     RunSummary summary = {0};
+    Table table = {0};
+    progress->table = &table, progress->json = a->as_json;
     Status status = make_plan(a, words, count, &plan);
+    progress->one_case = status == STATUS_OK && one_case(&plan);
     if (status == STATUS_OK) status = interrupt_catch(argv, a->options.out, a->options.out == out);
     if (status == STATUS_OK) status = run_plan(&plan, &a->options, &summary);
     snprintf(go_on, sizeof go_on, "--resume --out %s", a->options.out);
     const int code = run_finish(status, progress, &summary, a->options.out, go_on);
+    table_free(&table);
     plan_free(&plan);
     text_free(&left_out);
     return code;
@@ -144,7 +157,7 @@ int command_run(int argc, char **argv) {
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU"},
         {"emulator", "address|race", CLI_CHOICE, &a.emulator, "which emulator: memory errors (default) or data races"},
         {"dry-run", NULL, CLI_FLAG, &a.dry, "list cases, variants, bytes and about how long they take; run nothing"},
-        {"json", NULL, CLI_FLAG, &a.as_json, "with --dry-run: an array of objects"},
+        {"json", NULL, CLI_FLAG, &a.as_json, "rows on stdout, a line of JSON each, and nothing else; with --dry-run: an array"},
         {"sandbox", NULL, CLI_FLAG, &a.sandbox, "each worker in a sandbox (bubblewrap), as `rungs try` does"},
         {"draw", "DRAW", CLI_TEXT, &a.draw, "repeat a failure in timing: the `draw` of its row"},
         {"shard", "I/N", CLI_TEXT, &a.shard, "part I of N of the rows (1 <= I <= N); `rungs merge` joins the parts"},

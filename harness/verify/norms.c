@@ -207,24 +207,31 @@ void norms_compare_poisoned(const Array *actual, const double *value, const doub
     *out = *r;
 }
 
+/* In decimal for people, with all its digits behind. */
+static const char *shown(double value, char text[64]) {
+    snprintf(text, 64, isfinite(value) ? "%.9g (%a)" : "%g", value, value);
+    return text;
+}
+
 char *norms_explain(const ErrorReport *report, const char *output, const Array *input, char *text, size_t size) {
     if (size == 0) return text;
     text[0] = '\0';
     if (report->pass) return text;
     const ErrorReport *r = report;
+    char is[64], should[64];
+    shown(r->worst_actual, is), shown(r->worst_truth, should);
     int used;
     if (r->incomparable)
         used = snprintf(text, size,
-                        "%s[%zu] is %a, expected %a: %zu of %zu elements are NaN or inf where the reference is not, or the reverse",
-                        output, r->worst, r->worst_actual, r->worst_truth, r->incomparable, r->count);
+                        "%s[%zu] is %s, expected %s: %zu of %zu elements are NaN or inf where the reference is not, or the reverse",
+                        output, r->worst, is, should, r->incomparable, r->count);
     else if (r->unwritten)
-        used = snprintf(text, size, "%s[%zu] was never written, expected %a: %zu of %zu elements unwritten", output, r->worst,
-                        r->worst_truth, r->unwritten, r->count);
+        used = snprintf(text, size, "%s[%zu] was never written, expected %s: %zu of %zu elements unwritten", output, r->worst,
+                        should, r->unwritten, r->count);
     else
-        used = snprintf(text, size, "%s[%zu] is %a (%.9g), expected %a (%.9g) within %a: the error %a is %.3g times the tolerance",
-                        output, r->worst, r->worst_actual, r->worst_actual, r->worst_truth, r->worst_truth, r->worst_tolerance,
-                        fabs(r->worst_actual - r->worst_truth), r->max_ratio);
+        used = snprintf(text, size, "%s[%zu] is %s, expected %s within %.3g: the error %.3g is %.3g times the tolerance", output,
+                        r->worst, is, should, r->worst_tolerance, fabs(r->worst_actual - r->worst_truth), r->max_ratio);
     if (input && input->data && r->worst < array_count(input) && dtype_is_real(input->dtype) && used >= 0 && (size_t)used < size)
-        snprintf(text + used, size - (size_t)used, "; %s[%zu] is %a", input->name, r->worst, number_at(input, r->worst));
+        snprintf(text + used, size - (size_t)used, "; %s[%zu] is %s", input->name, r->worst, shown(number_at(input, r->worst), is));
     return text;
 }

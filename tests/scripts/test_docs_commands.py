@@ -32,6 +32,8 @@ OWN = "a program of the reader's: test_program.py runs such"
 NOT_RUN = {
     "./rungs try saxpy.cu": OWN,
     "./rungs try main.cu kernels.cu -I include -D N=64": OWN,
+    "./rungs try mine.cu --op double 'n=10007' --variants cuda_naive --emulate": OWN,
+    "./rungs compare before.jsonl after.jsonl": "needs a variant that was changed meanwhile",
     "./rungs test": BUILDS,
     "./rungs test -R format": BUILDS,
     "./rungs ab --base origin/main gate/kernels": ELSEWHERE,

@@ -72,11 +72,10 @@ def test_nothing_is_written_or_called(folder):
 @pytest.mark.parametrize(
     "words, told",
     [
-        ([CASE, "--json"], "--json needs --dry-run"),
         ([CASE, "--dry-run", "--resume", "--out", "x"], "leave out --resume"),
         (["nowhere", "--dry-run"], "nowhere"),
     ],
-    ids=["json", "resume", "nowhere"],
+    ids=["resume", "nowhere"],
 )
 def test_usage(words, told):
     expect_error(call("run", *words), 2, told)

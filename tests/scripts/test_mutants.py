@@ -24,7 +24,7 @@ EXPECTED = {
     "cpu_writes_files": ("pass", None),  # what it tries fails: test_confined.py
     "peer_writes_files": ("pass", None),
     "cpu_does_nothing": ("fail", r"never written|unwritten|not written"),
-    "cpu_zeros": ("fail", r"is 0x0p\+0"),
+    "cpu_zeros": ("fail", r"is 0 \(0x0p\+0\)"),
     "cpu_nan": ("fail", r"nan"),
     "cpu_drops_tail": ("fail", r"never written|unwritten|not written"),
     "cpu_off_by_one": ("fail", r"0x1?"),

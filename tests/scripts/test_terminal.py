@@ -1,6 +1,7 @@
 """What a person sees: on a terminal one line that says which case is running, of how many and how long still; elsewhere plain lines."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -52,7 +53,7 @@ def test_no_line_wraps(folder, columns):
     longest = max(map(len, lines_on_screen(seen)))
     if columns == 80:
         assert seen.count("verify only") == 2, "80 columns hold the outcome"
-    assert 20 < longest <= columns and "agg=" not in seen and seen.count("\n") == 2
+    assert 20 < longest <= columns and seen.count("agg=") == 1 and seen.count("\n") == 3, "the case stands once, above"
 
 
 def test_no_color_overwrites_a_line_without_escape_sequences(folder):
@@ -107,3 +108,46 @@ def test_elsewhere_a_row_is_one_plain_line(folder):
         done,
     )
     expect("2 rows: 2 passed" in done.stdout, "the counts close it", done)
+
+
+TIMED = ["run", "rolling n=20011 window=30", "--quick", "--no-ceilings", "--variants", "cpu_naive,cpu_online"]
+
+
+def test_a_run_ends_with_a_table_and_who_won(folder):
+    """Times and intervals are those of the rows, the fastest first; a sentence says by how much, or that the intervals meet."""
+    done = call(*TIMED, "--out", folder / "rows.jsonl")
+    timed = sorted(
+        (row["timing"]["cold"] | {"name": row["variant"].split("/")[1]} for row in rows_of(f"{folder}/rows.jsonl")),
+        key=lambda row: row["median"],
+    )
+    lines = done.stdout.splitlines()
+    expect(lines[0].startswith("rolling agg=mean n=20011 window=30 "), "the case is the heading", done)
+    names = [line.split()[0] for line in lines[2:4]]
+    expect(names == [row["name"] for row in timed], "the fastest first", done)
+    expect(all(len(line) <= 80 for line in lines[1:4]), "in 80 columns", done)
+    value, unit = lines[2].split()[1:3]
+    seconds = float(value) * {"us": 1e-6, "ms": 1e-3, "s": 1}[unit]
+    expect(abs(seconds / timed[0]["median"] - 1) < 0.01, "the time is the row's median", done)
+    apart = timed[0]["high"] < timed[1]["low"]
+    words = "is the fastest" if apart else "equally fast within their intervals"
+    expect(
+        f"{timed[1]['median'] / timed[0]['median']:.3g}x" in lines[4] and words in lines[4], "who won by how much", done
+    )
+
+
+def test_json_is_lines_of_json_and_nothing_else(folder):
+    done = call(*TIMED, "--json", "--out", folder / "rows.jsonl")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    expect(lines == rows_of(f"{folder}/rows.jsonl") and len(lines) == 2, "the rows of the file", done)
+    expect("2 rows: 2 passed" in done.stderr, "the counts are on stderr", done)
+
+
+def test_one_row_is_no_rows(folder):
+    done = call("run", "double n=1003", "--variants", "cpu_loop", "--verify-only", "--out", folder / "rows.jsonl")
+    expect("\n1 row: 1 passed, 0 failed, 0 errors, 0 skipped; 0 timed\n" in "\n" + done.stdout, "plurals", done)
+
+
+def test_doctor_ends_with_what_can_be_done():
+    done = call("doctor")
+    last = done.stdout.split("\nhere you can\n")[1].splitlines()
+    expect(done.returncode == 0 and all(": " in line and "rungs " in line for line in last), "a command each", done)

@@ -223,8 +223,8 @@ static void explanations_name_place_and_exact_values(void **state) {
     input.data = x;
     char text[512];
     norms_explain(&r, "y", &input, text, sizeof text);
-    static const char *const parts[] = {"y[1] is 0x1.8p+0", "expected 0x1p+0", "within 0x1p-3", "x[1] is 0x1.999999999999ap-4",
-                                        "4 times"};
+    static const char *const parts[] = {"y[1] is 1.5 (0x1.8p+0)", "expected 1 (0x1p+0)", "within 0.125",
+                                        "x[1] is 0.1 (0x1.999999999999ap-4)", "4 times"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!strstr(text, parts[i])) fail_msg("'%s' is not in: %s", parts[i], text);
     char small[20];

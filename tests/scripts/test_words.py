@@ -1,0 +1,102 @@
+"""Pages stay short: each has at most so many words, as `wc -w` counts them, and all together too. And what they link to is there.
+
+Data pages begin with a line that marks them as such and are not counted; nor are CHANGELOG.md and docs/results, which grow with what there is.
+A page that is shorter than its limit may lower it; none may be raised beyond the goals without a decision.
+"""
+
+import re
+
+import pytest
+
+from program import SOURCE
+
+MARK = "<!-- data page: not counted as prose -->"
+ALL = 42_300  # the goal: 30,000
+OPS, NOTEBOOKS = 2400, 1000  # the goal: 2,000
+LIMITS = {
+    "README.md": 600,
+    "REPORT.md": 8600,  # the goal: 2,500
+    "SECURITY.md": 1250,
+    "CONTRIBUTING.md": 450,
+    "docs/ADDING_AN_OP.md": 700,
+    "docs/ADDING_A_VARIANT.md": 850,
+    "docs/APPLY.md": 520,
+    "docs/CI.md": 1000,
+    "docs/COMPARISON.md": 1700,  # the goal: 1,500
+    "docs/DESIGN.md": 1350,
+    "docs/EMULATOR.md": 1400,
+    "docs/GLOSSARY.md": 410,
+    "docs/HOWTO.md": 420,
+    "docs/METHOD.md": 2150,
+    "docs/ORIGINALS.md": 420,
+    "docs/PROTOCOL.md": 1200,
+    "docs/RESULTS.md": 1900,
+    "docs/RUNNERS.md": 570,
+    "docs/SCENARIOS.md": 1520,
+    "docs/TROUBLESHOOTING.md": 340,
+    "docs/TUTORIAL.md": 620,
+    "docs/VERIFICATION.md": 500,
+    "docs/YOUR_KERNELS.md": 800,
+}
+PAGES = {
+    str(path.relative_to(SOURCE)): path.read_text()
+    for pattern in ("*.md", "docs/**/*.md")
+    for path in sorted(SOURCE.glob(pattern))
+}
+COUNTED = {
+    name: text
+    for name, text in PAGES.items()
+    if not text.startswith(MARK) and name != "CHANGELOG.md" and not name.startswith("docs/results/")
+}
+
+
+def limit_of(name):
+    if name.startswith("docs/ops/"):
+        return NOTEBOOKS if "/notebook/" in name else OPS
+    return LIMITS[name]
+
+
+def too_long(pages):
+    return {name: len(text.split()) for name, text in pages.items() if len(text.split()) > limit_of(name)}
+
+
+def test_each_page_has_a_limit_and_keeps_to_it():
+    named = {name for name in COUNTED if not name.startswith("docs/ops/")}
+    assert named == set(LIMITS), "a new page needs a limit in this table"
+    assert too_long(COUNTED) == {}
+
+
+def test_all_together():
+    words = sum(len(text.split()) for text in COUNTED.values())
+    assert words <= ALL, f"{words} words"
+
+
+def test_a_long_page_is_noticed():
+    assert too_long({"README.md": "word " * 601, "docs/ops/double.md": "word " * OPS}) == {"README.md": 601}
+
+
+def anchors(text):
+    """Of headings, as GitHub makes them."""
+    outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    heads = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", head) for head in re.findall(r"^#+ (.*)", outside, re.MULTILINE))
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
+def lost_links(name, text):
+    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+        path, _, anchor = target.partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        found = (SOURCE / name).parent / path if path else SOURCE / name
+        if not found.exists() or (anchor and found.suffix == ".md" and anchor not in anchors(found.read_text())):
+            yield target
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_somewhere(name):
+    assert list(lost_links(name, PAGES[name])) == []
+
+
+def test_a_lost_link_is_noticed():
+    text = "[a](README.md) [b](nowhere.md) [c](docs/METHOD.md#nothing) [d](docs/METHOD.md#counts) [e](https://example.org/x.md)"
+    assert list(lost_links("README.md", text)) == ["nowhere.md", "docs/METHOD.md#nothing"]
