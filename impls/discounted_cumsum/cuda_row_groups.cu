@@ -55,7 +55,8 @@ template <typename T, unsigned VECTORS> struct Gates { GateVector<T> x[VECTORS],
  * is -0. */
 template <typename T, bool RIGHT, unsigned VECTORS>
 static __device__ void make_factors(const DiscountView<T> &view, const GatePlan &plan, size_t row,
-                                    const GatePart<T, RIGHT, VECTORS> &part, unsigned v, bool again, GateVector<T> *factors) {
+                                    const GatePart<T, RIGHT, VECTORS> &part, unsigned v, bool again,
+                                    typename GatePart<T, RIGHT, VECTORS>::Resets resets, GateVector<T> *factors) {
     constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
     typedef GatePart<T, RIGHT, VECTORS> Part;
     const bool joined = plan.shape.joined > 1, begins = joined && part.begins_row(v, view.n);
@@ -65,12 +66,11 @@ static __device__ void make_factors(const DiscountView<T> &view, const GatePlan 
 #pragma unroll
         for (unsigned k = 0; k < LENGTH; k++) factors->put(k, common);
     }
-    unsigned char reset[LENGTH] = {};
-    if (view.reset) part.line.load(view.reset, part.low(v), plan.packed, (unsigned char)0, reset);
     if (again || view.reset) {
 #pragma unroll
         for (unsigned k = 0; k < LENGTH; k++)
-            Part::put(factors, k, (T)(reset[k] ? affine_cut<SumOf<T>>() : affine_factor(Part::element(*factors, k))));
+            Part::put(factors, k,
+                      (T)(Part::is_reset(resets, k) ? affine_cut<SumOf<T>>() : affine_factor(Part::element(*factors, k))));
     }
     if (begins) Part::put(factors, 0, (T)affine_cut<SumOf<T>>());
 }
@@ -80,14 +80,16 @@ template <bool WHOLE, typename T, bool RIGHT, unsigned VECTORS>
 static __device__ void load_gates(const DiscountView<T> &view, const GatePlan &plan, size_t row,
                                   const GatePart<T, RIGHT, VECTORS> &part, bool again, Gates<T, VECTORS> *gates) {
     const bool each = view.gamma_per == DISCOUNT_GAMMA_ELEMENT;
+    typename GatePart<T, RIGHT, VECTORS>::Resets resets[VECTORS];
 #pragma unroll
     for (unsigned v = 0; v < VECTORS; v++) {
         gates->x[v] = part.template load<WHOLE>(view.x, v, plan.packed, (T)0);
         if (each) gates->factor[v] = part.template load<WHOLE>(view.gamma, v, plan.packed, (T)1);
+        resets[v] = part.template load_resets<WHOLE>(view.reset, v);
     }
     if (each && !again && !view.reset && plan.shape.joined == 1) return;
 #pragma unroll
-    for (unsigned v = 0; v < VECTORS; v++) make_factors(view, plan, row, part, v, again, &gates->factor[v]);
+    for (unsigned v = 0; v < VECTORS; v++) make_factors(view, plan, row, part, v, again, resets[v], &gates->factor[v]);
 }
 
 /* The last sum of the tile before, if there is one. By one thread. */

@@ -59,7 +59,7 @@ suites:
       - {gamma_per: row, reset: mask, dtype: f32}
       - {gamma_per: row, reset: none, dtype: f16}
       - {gamma_per: element, reset: mask, dtype: bf16}
-    variants: ["cuda_row_groups threads=64 vectors=1,4 group=2"]
+    variants: ["cuda_row_groups threads=64 vectors=1,4 group=2", "cuda_row_staged threads=32 vectors=2,4 group=2 ahead=1"]
 """
 
 # Who has the powers of 2 that sums of k terms take: in the dtype, in double, of groups of powers of two, or without any.
@@ -147,7 +147,14 @@ def test_who_has_the_powers_of_gamma(folder, case, passing):
     )
 
 
-@pytest.mark.parametrize("variant, more", [("cuda_agent_scan", ()), ("cuda_row_groups", ("vectors=1", "group=1"))])
+@pytest.mark.parametrize(
+    "variant, more",
+    [
+        ("cuda_agent_scan", ()),
+        ("cuda_row_groups", ("vectors=1", "group=1")),
+        ("cuda_row_staged", ("vectors=2", "group=1")),
+    ],
+)
 @pytest.mark.parametrize("direction", ["right", "left"])
 def test_blocks_in_any_order(folder, direction, variant, more):
     """A block that starts alone adds up by itself what it waits for, or is dealt what waits for nothing."""

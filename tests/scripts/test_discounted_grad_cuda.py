@@ -86,8 +86,8 @@ def test_tiles_that_meet_in_any_order(folder, direction):
     arrays["x"][1, 5000] = np.inf
     for blocks in ("1", "2", "16"):
         order = {"RUNGS_EMULATOR_BLOCKS": blocks, "RUNGS_EMULATOR_SEED": blocks}
-        settings = ("gamma_per=element", "threads=128", "vectors=4", f"direction={direction}")
-        checked(folder, "cuda_row_tiles", arrays, *settings, env=order)
+        settings = ("gamma_per=element", "threads=128", "ahead=1", f"direction={direction}")
+        checked(folder, "cuda_row_staged", arrays, *settings, env=order)
 
 
 @pytest.mark.parametrize("direction", ["right", "left"])

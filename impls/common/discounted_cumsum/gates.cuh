@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include <type_traits>
+
 constexpr unsigned GATE_THREADS_MAX = 256;
 
 /* Maps y -> a y + b, without what Affine does for infinities: a product may become 0, and then make a NaN of an infinity; a cut is
@@ -113,6 +115,20 @@ template <typename T, bool RIGHT, unsigned VECTORS> struct GatePart {
         }
         return vector;
     }
+    /* Where segments begin: a byte for each element of a vector, as in memory. */
+    typedef std::conditional_t<LENGTH == 2, unsigned short, std::conditional_t<LENGTH == 4, unsigned, unsigned long long>> Resets;
+    template <bool WHOLE> __device__ Resets load_resets(const unsigned char *reset, unsigned v) const {
+        if (!reset) return 0;
+        if (WHOLE) return *(const Resets *)(reset + low(v));
+        Resets resets = 0;
+        for (unsigned k = 0; k < LENGTH; k++)
+            if (line.holds(low(v) + k)) resets |= (Resets)((Resets)reset[low(v) + k] << 8 * k);
+        return resets;
+    }
+    static __device__ bool is_reset(Resets resets, unsigned k) {
+        return resets >> 8 * Line::at(0, k) & 0xff;
+    }
+
     /* Element k of a vector in the order of the sums. */
     static __device__ SumOf<T> element(const GateVector<T> &vector, unsigned k) {
         return (SumOf<T>)vector.element((unsigned)Line::at(0, k));
