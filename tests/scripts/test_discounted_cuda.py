@@ -99,7 +99,7 @@ def test_short_rows(folder):
 
 def test_rows_in_groups(folder):
     done, rows = emulate(folder, GATES)
-    expect(done.returncode == 0 and [row["verdict"] for row in rows] == ["pass"] * 280, "280 cases", done)
+    expect(done.returncode == 0 and [row["verdict"] for row in rows] == ["pass"] * 280, "560 rows", done)
 
 
 @pytest.mark.parametrize("case, words", LONGEST.items(), ids=LONGEST)
