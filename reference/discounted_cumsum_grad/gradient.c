@@ -10,7 +10,7 @@
  * off by sum z[p] dy[p-1] + y[p-1] dz[p]. An error of y[p] that is carried on is G dy[p] at p + d, G the product of the factors
  * between, or less where the sums share less than that. The variance of sum a[p] dy[p] is therefore at most sum over p of r[p]^2
  * |a[p]| (|a[p]| + 2 sum over d of what G a[p+d] has of the sign of a[p]), r[p]^2 the variance of dy[p]. r is seven standard
- * deviations, and so is the root of the sum. docs/ops/discounted_cumsum.md. */
+ * deviations, and so is the root of the sum. docs/ops/discounted_cumsum_grad.md. */
 
 /* What a sum of products of a row, or of rows, may be off by if errors go both ways; in plain doubles. */
 typedef struct Chance {

@@ -1,4 +1,5 @@
-/* discounted_cumsum_grad - gradients of discounted sums for their input and their discounts. See docs/ops/discounted_cumsum.md.
+/* discounted_cumsum_grad - gradients of discounted sums for their input and their discounts. See
+ * docs/ops/discounted_cumsum_grad.md.
  *
  * With L = sum dy y: dx = dL/dx, dgamma = dL/dgamma. The reference is in gradient.c. */
 #include "gradient.h"
