@@ -95,7 +95,7 @@ function(rungs_modules program project modules impls)
         set(emulated true)
         emulator_settings(asan asan ${project})
         emulator_settings(race race ${project})
-        set(emulators ",\n \"engine\": \"$<TARGET_FILE:rungs_emulator_engine>\", \"objcopy\": \"${CMAKE_OBJCOPY}\",\n \"asan\": ${asan},\n \"race\": ${race}")
+        set(emulators ",\n \"engine\": \"$<TARGET_FILE:rungs_emulator_engine>\",\n \"asan\": ${asan},\n \"race\": ${race}")
     endif()
     set(cuda false)
     if(RUNGS_CUDA OR RUNGS_CUDA_EMULATED)
@@ -106,7 +106,7 @@ function(rungs_modules program project modules impls)
 "{\"root\": \"${root}\", \"impls\": \"${impls}\", \"python\": \"${Python3_EXECUTABLE}\", \"harness\": \"${harness}\",
  \"build\": \"${CMAKE_BINARY_DIR}\", \"lock\": \"${RUNGS_BUILD_LOCK}\", \"base\": \"$<TARGET_FILE:rungs_base>\",
  \"program\": \"$<TARGET_FILE:${program}>\", \"cuda\": ${cuda}, \"native\": ${native}, \"emulated\": ${emulated},
- \"commands\": \"${CMAKE_BINARY_DIR}/compile_commands.json\", \"probe\": \"${probe}\", \"flags\": ${flags}, \"compile\": {}, \"launcher\": ${launcher},
+ \"commands\": \"${CMAKE_BINARY_DIR}/compile_commands.json\", \"objcopy\": \"${CMAKE_OBJCOPY}\", \"probe\": \"${probe}\", \"flags\": ${flags}, \"compile\": {}, \"launcher\": ${launcher},
  \"link\": ${link}, \"link_cuda\": ${link_cuda}, \"runtime\": ${runtime}, \"libraries\": ${words}${emulators}}
 ")
     set(kinds native)
