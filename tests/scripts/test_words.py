@@ -11,32 +11,32 @@ import pytest
 from program import SOURCE
 
 MARK = "<!-- data page: not counted as prose -->"
-ALL = 42_300  # the goal: 30,000
+ALL = 41_000  # the goal: 30,000; a row marker is about 12 of them, the bars of a table are 3,400
 OPS, NOTEBOOKS = 2000, 1000
 LIMITS = {
     "README.md": 600,
     "REPORT.md": 8600,  # the goal: 2,500
-    "SECURITY.md": 1250,
+    "SECURITY.md": 1220,
     "CONTRIBUTING.md": 450,
     "docs/ADDING_AN_OP.md": 700,
     "docs/ADDING_A_VARIANT.md": 850,
     "docs/APPLY.md": 520,
-    "docs/CI.md": 1000,
-    "docs/COMPARISON.md": 1700,  # the goal: 1,500
-    "docs/DESIGN.md": 1350,
-    "docs/EMULATOR.md": 1400,
+    "docs/CI.md": 980,
+    "docs/COMPARISON.md": 1570,  # the goal: 1,500
+    "docs/DESIGN.md": 1120,
+    "docs/EMULATOR.md": 1380,
     "docs/GLOSSARY.md": 410,
     "docs/HOWTO.md": 450,
-    "docs/METHOD.md": 2150,
-    "docs/ORIGINALS.md": 420,
-    "docs/PROTOCOL.md": 1200,
-    "docs/RESULTS.md": 1900,
-    "docs/RUNNERS.md": 570,
-    "docs/SCENARIOS.md": 1520,
+    "docs/METHOD.md": 1960,
+    "docs/ORIGINALS.md": 350,
+    "docs/PROTOCOL.md": 1110,
+    "docs/RESULTS.md": 1840,
+    "docs/RUNNERS.md": 530,
+    "docs/SCENARIOS.md": 1440,
     "docs/TROUBLESHOOTING.md": 350,
     "docs/TUTORIAL.md": 620,
     "docs/VERIFICATION.md": 500,
-    "docs/YOUR_KERNELS.md": 800,
+    "docs/YOUR_KERNELS.md": 770,
 }
 PAGES = {
     str(path.relative_to(SOURCE)): path.read_text()
