@@ -1,7 +1,8 @@
 /* own_code.h - the program's code is not changed by what it loads: modules, from their constructors on, cannot make memory writable
  * that is mapped from files and not writable now, nor map or unmap anything there. So no function of the harness or of libc is
- * replaced in a worker of a CPU variant, be it in its code or in what the loader has filled in (RELRO). By seccomp; nobody traces
- * this process or another from within. What the harness keeps in writable memory is not covered. */
+ * replaced, be it in its code or in what the loader has filled in (RELRO). By seccomp; nobody traces
+ * this process or another from within (on a GPU /proc/self/mem stays open: confine.h). What the harness keeps in writable memory is
+ * not covered. */
 #ifndef RUNGS_DEVICE_OWN_CODE_H
 #define RUNGS_DEVICE_OWN_CODE_H
 

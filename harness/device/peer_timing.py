@@ -23,7 +23,7 @@ Flag, Size, Text, Pointer = ctypes.c_bool, ctypes.c_size_t, ctypes.c_char_p, cty
 Numbers = ctypes.POINTER(ctypes.c_double)
 SamplePlace = structure("SamplePlace", mode=Text, index=Size, count=Size, pilot=Flag, warm=Flag, back_to_back=Flag)
 BEFORE = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace))
-BETWEEN = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, Size)
+BETWEEN = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, Size, ctypes.c_bool)
 TAKEN = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace))
 MeasuredWork = structure(
     "MeasuredWork",
@@ -96,7 +96,7 @@ class Engine:
 
     def rewrite(self, state):
         """Writes to the library's inputs (peer_rotation.py) what the call of that state finds."""
-        self.expect_ok(self.rewrites(self.stream(), state))
+        self.expect_ok(self.rewrites(self.stream(), state, False))
 
     def expect_ok(self, status):
         if status:

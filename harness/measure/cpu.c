@@ -23,9 +23,9 @@ typedef struct CpuSession {
 static Status measure_between(CpuSession *session) {
     enum { TIMES = 64 };
     const MeasuredWork *work = session->work;
-    TRY(work->between(work->between_context, TIMES));
+    TRY(work->between(work->between_context, TIMES, false));
     const double begin = clock_seconds();
-    for (size_t left = TIMES; left-- > 0;) TRY(work->between(work->between_context, left));
+    for (size_t left = TIMES; left-- > 0;) TRY(work->between(work->between_context, left, false));
     const double seconds = (clock_seconds() - begin) / TIMES;
     if (session->between_seconds == 0 || seconds < session->between_seconds) session->between_seconds = seconds;
     return STATUS_OK;
@@ -35,7 +35,7 @@ Status measure_calls(const MeasuredWork *work, size_t calls, double *seconds) {
     const double begin = clock_seconds();
     TRY(work->run(work->context));
     for (size_t left = calls - 1; left-- > 0;) {
-        if (work->between) TRY(work->between(work->between_context, left));
+        if (work->between) TRY(work->between(work->between_context, left, true));
         TRY(work->run(work->context));
     }
     *seconds = clock_seconds() - begin;
@@ -51,7 +51,7 @@ static Status take(void *context, Sample *sample) {
         return status_fail(STATUS_CHECK, "the memory that empties the caches before a cold sample was changed");
     if (rewrites) {
         TRY(measure_between(session));
-        TRY(work->between(work->between_context, session->calls - 1));
+        TRY(work->between(work->between_context, session->calls - 1, false));
     }
     TRY(measure_calls(work, session->calls, &all));
     const double own = rewrites ? session->between_seconds * (double)(session->calls - 1) : 0;

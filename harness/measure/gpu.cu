@@ -39,6 +39,8 @@ struct GpuSession {
     size_t calls;
     double between_seconds;               /* of one between(); 0: none */
     size_t samples_queued, samples_short; /* by the device's timer these took longer than by the events */
+    size_t samples_shared;                /* something else ran on the held device, or between the hold and the sample */
+    bool whole;                           /* the hold was of all processors */
 };
 
 static Status call_once(GpuSession *session) {
@@ -52,7 +54,7 @@ static Status call_all(GpuSession *session) {
     const MeasuredWork *work = session->work;
     TRY(call_once(session));
     for (size_t left = session->calls - 1; left-- > 0;) {
-        if (work->between) TRY(work->between(work->between_context, left));
+        if (work->between) TRY(work->between(work->between_context, left, true));
         TRY(call_once(session));
     }
     return STATUS_OK;
@@ -71,12 +73,18 @@ static Status wait_for_sample(const GpuSession *session) {
                        cudaGetErrorName(error));
 }
 
+/* Before anything of a sample is queued: what a call does on another stream waits as its work does. */
+static Status hold(GpuSession *session) {
+    session->whole = true;
+    return session->queued ? gpu_queue_hold_device(&session->queue, session->hold_seconds, &session->whole) : STATUS_OK;
+}
+
 static Status enqueue_sample(GpuSession *session) {
     GpuQueue *queue = &session->queue;
     if (session->mode == MODE_COLD) TRY(gpu_queue_unpin(queue));
-    if (rewrites(session)) TRY(session->work->between(session->work->between_context, session->calls - 1));
-    if (session->queued) TRY(gpu_queue_hold(queue, session->hold_seconds));
+    if (rewrites(session)) TRY(session->work->between(session->work->between_context, session->calls - 1, false));
     if (session->mode == MODE_COLD) TRY(gpu_queue_flush(queue));
+    TRY(hold(session));
     TRY(gpu_queue_stamp(queue, GPU_STAMP_BEFORE));
     /* What the host does in a call that is not queued ahead is part of its time: nothing of it may pass behind flush and stamp. */
     if (!session->queued) TRY_CUDA(cudaStreamSynchronize(queue->stream));
@@ -135,6 +143,7 @@ static Status take_once(GpuSession *session, Sample *sample) {
     const double all = 1e-3 * static_cast<double>(milliseconds), calls = static_cast<double>(session->calls);
     if (session->queued && !session->timed_out) {
         session->samples_queued++;
+        session->samples_shared += !session->whole || gpu_queue_late(&session->queue);
         session->samples_short += gpu_queue_seconds(&session->queue) > STAMPS_AGREE * all + STAMPS_SECONDS;
     }
     const double own = rewrites(session) ? session->between_seconds * (calls - 1) : 0;
@@ -146,6 +155,11 @@ static Status take_once(GpuSession *session, Sample *sample) {
 
 /* A few samples may be interrupted between a stamp and an event. */
 static Status check_events(const GpuSession *session) {
+    if (2 * session->samples_shared > session->samples_queued)
+        return status_fail(STATUS_CHECK,
+                           "%s: before %zu of %zu samples the GPU did other work while all its processors were held or just let "
+                           "go: on a stream of the variant's own, or of another process under MPS",
+                           mode_name(session->mode), session->samples_shared, session->samples_queued);
     if (2 * session->samples_short <= session->samples_queued) return STATUS_OK;
     return status_fail(STATUS_CHECK, "%s: %zu of %zu samples are shorter by CUDA events than by the device's timer",
                        mode_name(session->mode), session->samples_short, session->samples_queued);
@@ -207,7 +221,7 @@ static Status capture_empty(const GpuSession *session, cudaGraphExec_t *out) {
 static Status enqueue_left_out(const GpuSession *session, bool rewriting, cudaGraphExec_t empty) {
     const MeasuredWork *work = session->work;
     for (size_t left = CALLS_MAX; left-- > 0;) {
-        if (rewriting) TRY(work->between(work->between_context, left));
+        if (rewriting) TRY(work->between(work->between_context, left, false));
         if (empty) TRY_CUDA(cudaGraphLaunch(empty, session->queue.stream));
     }
     return STATUS_OK;
@@ -218,8 +232,8 @@ static Status time_left_out(GpuSession *session, bool rewriting, cudaGraphExec_t
     enum { TIMES = 5 };
     *least = INFINITY;
     for (int i = 0; i < TIMES; i++) {
-        if (rewriting) TRY(session->work->between(session->work->between_context, CALLS_MAX));
-        if (session->queued) TRY(gpu_queue_hold(&session->queue, session->hold_seconds));
+        if (rewriting) TRY(session->work->between(session->work->between_context, CALLS_MAX, false));
+        TRY(hold(session));
         TRY_CUDA(cudaEventRecord(session->begin, session->queue.stream));
         const Status enqueued = enqueue_left_out(session, rewriting, empty);
         const cudaError_t recorded = cudaEventRecord(session->end, session->queue.stream);

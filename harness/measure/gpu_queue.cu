@@ -1,5 +1,6 @@
 #include "measure/gpu_queue.h"
 
+#include "base/clock.h"
 #include "kernel.h"
 
 #include <math.h>
@@ -8,6 +9,10 @@
 enum { FLUSH_THREADS = 256, FLUSH_BLOCKS_PER_SM = 8 };
 /* Replacement in L2 is not least-recently-used: a pass of twice its size can leave a seventh of it behind, one of four times 2%. */
 static const size_t FLUSH_TIMES_L2 = 4, FLUSH_TIMES_L2_MIN = 2;
+enum { HOLD_BLOCKS_PER_SM = 2, HOLD_THREADS_MAX = 1024 };
+enum { TIMES_USUAL = 5 };
+static const double LATE_TIMES_USUAL = 2, LATE_SECONDS = 1e-6;
+static const double WHOLE_SECONDS = 0.02; /* for the blocks of a hold to get their places, once it is its turn */
 static const size_t L2_BYTES_GUESS = (size_t)64 << 20;
 /* Stamps are read at ticks of globaltimer, within some tens of nanoseconds: over 20 us that is well below 1%. */
 static const unsigned long long STAMP_NANOSECONDS_MIN = 20000;
@@ -25,18 +30,36 @@ static __device__ unsigned sm_index() {
     return sm;
 }
 
-static __global__ void __launch_bounds__(1) hold_kernel(volatile GpuGate *gate, unsigned ticket, unsigned long long timeout) {
-    const unsigned long long begin = global_nanoseconds();
-    while (gate->released != ticket) {
-        if (global_nanoseconds() - begin >= timeout) {
-            gate->timed_out = ticket;
-            break;
-        }
+static __device__ void rest() {
 #if __CUDA_ARCH__ >= 700
-        __nanosleep(100);
+    __nanosleep(100);
 #endif
+}
+
+/* The first block asks the host, the others ask the first. */
+static __global__ void __launch_bounds__(HOLD_THREADS_MAX, HOLD_BLOCKS_PER_SM)
+    hold_kernel(volatile GpuGate *gate, unsigned ticket, unsigned long long timeout, unsigned *blocks_held) {
+    volatile unsigned *held = &blocks_held[0], *let_go = &blocks_held[1];
+    if (threadIdx.x == 0) {
+        const unsigned long long begin = global_nanoseconds();
+        bool whole = false;
+        (void)atomicAdd(&blocks_held[0], 1);
+        while (blockIdx.x == 0 && gate->released != ticket) {
+            if (!whole && *held == gridDim.x) gate->whole = ticket, whole = true;
+            if (global_nanoseconds() - begin >= timeout) {
+                gate->timed_out = ticket;
+                break;
+            }
+            rest();
+        }
+        if (blockIdx.x == 0) {
+            gate->let_go = global_nanoseconds();
+            *let_go = ticket;
+        }
+        while (*let_go != ticket) rest();
+        __threadfence_system();
     }
-    __threadfence_system();
+    __syncthreads();
 }
 
 static __global__ void __launch_bounds__(1) stamp_kernel(GpuStamp *stamp, const GpuStamp *since, unsigned long long least) {
@@ -80,6 +103,10 @@ static Status allocate_flush(GpuQueue *queue) {
     return STATUS_OK;
 }
 
+static double seconds_to_stamp(const GpuQueue *queue) {
+    return 1e-9 * ((double)queue->stamps_on_host[GPU_STAMP_BEFORE].arrived - (double)queue->gate->let_go);
+}
+
 /* Every kernel runs once before it counts: loading one while the blocking kernel runs could wait for that kernel's end. */
 static Status warm_up(GpuQueue *queue) {
     TRY(gpu_queue_hold(queue, 0));
@@ -87,16 +114,29 @@ static Status warm_up(GpuQueue *queue) {
     TRY(gpu_queue_stamp(queue, GPU_STAMP_BEFORE));
     TRY(gpu_queue_stamp(queue, GPU_STAMP_AFTER));
     TRY_CUDA(cudaStreamSynchronize(queue->stream));
+    queue->usual_seconds = INFINITY;
+    for (int i = 0; i < TIMES_USUAL; i++) {
+        bool whole;
+        TRY(gpu_queue_hold_device(queue, 1, &whole));
+        TRY(gpu_queue_stamp(queue, GPU_STAMP_BEFORE));
+        TRY(gpu_queue_stamp(queue, GPU_STAMP_AFTER));
+        gpu_queue_release(queue);
+        TRY_CUDA(cudaStreamSynchronize(queue->stream));
+        queue->usual_seconds = fmin(queue->usual_seconds, seconds_to_stamp(queue));
+    }
     return STATUS_OK;
 }
 
 static Status open_parts(GpuQueue *queue, bool with_flush) {
-    void *gate = nullptr, *gate_on_device = nullptr, *stamps = nullptr, *stamps_on_host = nullptr;
+    void *gate = nullptr, *gate_on_device = nullptr, *blocks_held = nullptr, *stamps = nullptr, *stamps_on_host = nullptr;
     TRY_CUDA(cudaHostAlloc(&gate, sizeof(GpuGate), cudaHostAllocMapped));
     memset(gate, 0, sizeof(GpuGate));
     queue->gate = static_cast<volatile GpuGate *>(gate);
     TRY_CUDA(cudaHostGetDevicePointer(&gate_on_device, gate, 0));
     queue->gate_on_device = static_cast<GpuGate *>(gate_on_device);
+    TRY_CUDA(cudaMalloc(&blocks_held, 2 * sizeof(unsigned)));
+    queue->blocks_held = static_cast<unsigned *>(blocks_held);
+    TRY_CUDA(cudaMemsetAsync(blocks_held, 0, 2 * sizeof(unsigned), queue->stream));
     TRY_CUDA(cudaMalloc(&stamps, 2 * sizeof(GpuStamp)));
     queue->stamps = static_cast<GpuStamp *>(stamps);
     TRY_CUDA(cudaHostAlloc(&stamps_on_host, 2 * sizeof(GpuStamp), cudaHostAllocDefault));
@@ -125,16 +165,41 @@ Status gpu_queue_open(GpuQueue *queue, void *stream, bool with_flush) {
 /* Nothing to report here: the work's own faults were noticed when its stream was waited for. */
 void gpu_queue_close(GpuQueue *queue) {
     if (queue->flush) (void)cudaFree(queue->flush);
+    if (queue->blocks_held) (void)cudaFree(queue->blocks_held);
     if (queue->stamps) (void)cudaFree(queue->stamps);
     if (queue->stamps_on_host) (void)cudaFreeHost(queue->stamps_on_host);
     if (queue->gate) (void)cudaFreeHost(const_cast<GpuGate *>(queue->gate));
     *queue = GpuQueue{};
 }
 
-Status gpu_queue_hold(GpuQueue *queue, double timeout_seconds) {
+static Status hold(GpuQueue *queue, unsigned blocks, unsigned threads, double timeout_seconds) {
     queue->ticket++;
-    return launch(hold_kernel, {1, 1, 0, queue->stream}, queue->gate_on_device, queue->ticket,
-                  static_cast<unsigned long long>(timeout_seconds * 1e9));
+    TRY_CUDA(cudaMemsetAsync(queue->blocks_held, 0, sizeof(unsigned), queue->stream));
+    return launch(hold_kernel, {blocks, threads, 0, queue->stream}, queue->gate_on_device, queue->ticket,
+                  static_cast<unsigned long long>(timeout_seconds * 1e9), queue->blocks_held);
+}
+
+Status gpu_queue_hold(GpuQueue *queue, double timeout_seconds) {
+    return hold(queue, 1, 1, timeout_seconds);
+}
+
+Status gpu_queue_hold_device(GpuQueue *queue, double timeout_seconds, bool *whole) {
+    int device = 0, sms = 0, threads = 0;
+    *whole = false;
+    TRY_CUDA(cudaGetDevice(&device));
+    TRY_CUDA(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+    TRY_CUDA(cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device));
+    TRY_CUDA(cudaStreamSynchronize(queue->stream));
+    TRY(hold(queue, static_cast<unsigned>(sms) * HOLD_BLOCKS_PER_SM, static_cast<unsigned>(threads) / HOLD_BLOCKS_PER_SM,
+             timeout_seconds));
+    const double begin = clock_seconds();
+    while (!*whole && !gpu_queue_timed_out(queue) && clock_seconds() - begin < WHOLE_SECONDS)
+        *whole = queue->gate->whole == queue->ticket;
+    return STATUS_OK;
+}
+
+bool gpu_queue_late(const GpuQueue *queue) {
+    return seconds_to_stamp(queue) > LATE_TIMES_USUAL * queue->usual_seconds + LATE_SECONDS;
 }
 
 void gpu_queue_release(GpuQueue *queue) {

@@ -18,13 +18,17 @@ struct GpuStamp {
 struct GpuGate {
     unsigned released;
     unsigned timed_out;
+    unsigned whole;
+    unsigned long long let_go; /* globaltimer, when the hold ended */
 };
 
 struct GpuQueue {
     cudaStream_t stream;
     volatile GpuGate *gate;
     GpuGate *gate_on_device;
+    unsigned *blocks_held; /* on the device: how many, and the ticket that lets them go */
     unsigned ticket;
+    double usual_seconds; /* from the end of a hold to the stamp behind it, where nothing comes between */
     void *flush; /* NULL: no flush was asked for */
     size_t flush_bytes;
     bool l2_can_persist;
@@ -41,6 +45,12 @@ void gpu_queue_close(GpuQueue *queue);
 /* Enqueues a kernel that keeps the stream busy until gpu_queue_release(), but for at most `timeout_seconds`: work that waits for
  * the device inside its call would otherwise wait for ever. */
 Status gpu_queue_hold(GpuQueue *queue, double timeout_seconds);
+/* The same with every thread of every processor, so that no other stream's kernel runs either; returns when they are all there.
+ * *whole: they are; false: some did not get their place within a moment, because something else runs. */
+Status gpu_queue_hold_device(GpuQueue *queue, double timeout_seconds, bool *whole);
+/* Did the stamp right behind the hold come later than it does, because the processors went to another stream's work first? Valid
+ * once the stream has been waited for. */
+bool gpu_queue_late(const GpuQueue *queue);
 void gpu_queue_release(GpuQueue *queue);
 /* Did the last hold end by its time-out? Valid once the stream has been waited for. */
 bool gpu_queue_timed_out(const GpuQueue *queue);

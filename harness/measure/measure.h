@@ -46,8 +46,9 @@ typedef struct MeasuredWork {
     Status (*taken)(void *context, const SamplePlace *place);
     /* Hot and graph: brings the inputs into a state (base/vary.h, Rewriting) and spoils a few elements of the outputs; on a GPU it
      * enqueues that. Each call of a sample finds another state; the first one the highest, which is made outside the time, the last
-     * one 0, as before() made them. NULL: all calls find the same. */
-    Status (*between)(void *context, size_t state);
+     * one 0, as before() made them. NULL: all calls find the same.
+     * called: a call came since the state above, and has to have written what was spoilt for it. */
+    Status (*between)(void *context, size_t state, bool called);
     void *between_context;
 } MeasuredWork;
 
@@ -99,9 +100,9 @@ typedef struct VariedInput {
 void measure_vary(const VariedInput *input, const void *a, const void *b, void *to);
 /* MeasuredWork's between() for them: rewrites the inputs that were named since the last call of measure_rewritten(NULL, ...). */
 void measure_rewritten(const VariedInput *input, const void *a, const void *b, void *to);
-Status measure_rewrite(void *unused, size_t state);
+Status measure_rewrite(void *unused, size_t state, bool called);
 /* The same where the inputs are on a GPU; context: the stream. */
-Status measure_rewrite_gpu(void *stream, size_t state);
+Status measure_rewrite_gpu(void *stream, size_t state, bool called);
 
 /* Outputs, of which a few elements are spoilt in each state. */
 typedef struct Spoiling {
@@ -115,14 +116,18 @@ typedef struct Spoiling {
 typedef struct Patches {
     Patch *on_device;
     size_t states, of_state; /* patches of each state */
+    size_t checks;           /* the last ones of each: what has to be gone */
     size_t capacity;
+    void **left; /* on the device: an element that was not; behind it, where no call was */
 } Patches;
 
 /* For the states below `states`: the rewritten inputs, and elements of the outputs that are poisoned, at places by the key. Waits
  * for the stream. */
 Status patches_make(Patches *self, const Rewriting *inputs, int in_count, const Spoiling *spoiling, size_t states, void *stream);
 /* Enqueues what brings the state above into this one. */
-Status patches_enqueue(const Patches *self, size_t state, void *stream);
+Status patches_enqueue(const Patches *self, size_t state, bool called, void *stream);
+/* *element: one that a call left as it was spoilt, since patches_make(); NULL: none. Waits for the stream. */
+Status patches_left(const Patches *self, void *stream, const void **element);
 void patches_free(Patches *self);
 
 /* Does a variant work on the stream it was given? Block that stream, run the variant, and watch its output.

@@ -159,16 +159,16 @@ void measure_rewritten(const VariedInput *input, const void *a, const void *b, v
     rewritten[rewritten_count++] = (Rewriting){.how = how, .dtype = (DType)input->dtype, .n = input->n, .a = a, .b = b, .to = to};
 }
 
-Status measure_rewrite(void *unused, size_t state) {
-    (void)unused;
+Status measure_rewrite(void *unused, size_t state, bool called) {
+    (void)unused, (void)called;
     for (int i = 0; i < rewritten_count; i++) vary_rewrite(&rewritten[i], state);
     return STATUS_OK;
 }
 
-Status measure_rewrite_gpu(void *stream, size_t state) {
+Status measure_rewrite_gpu(void *stream, size_t state, bool called) {
     const Spoiling nothing = {0};
     if (state >= patches.states) TRY(patches_make(&patches, rewritten, rewritten_count, &nothing, state + 1, stream));
-    return patches_enqueue(&patches, state, stream);
+    return patches_enqueue(&patches, state, called, stream);
 }
 
 void measure_vary(const VariedInput *input, const void *a, const void *b, void *to) {

@@ -13,7 +13,8 @@ WITHOUT_CUDA(measure_gpu, Mode mode, const MeasuredWork *work, void *stream, con
 WITHOUT_CUDA(measure_gpu_calls, const MeasuredWork *work, size_t calls, void *stream, double *seconds)
 WITHOUT_CUDA(patches_make, Patches *self, const Rewriting *inputs, int in_count, const Spoiling *spoiling, size_t states,
              void *stream)
-WITHOUT_CUDA(patches_enqueue, const Patches *self, size_t state, void *stream)
+WITHOUT_CUDA(patches_enqueue, const Patches *self, size_t state, bool called, void *stream)
+WITHOUT_CUDA(patches_left, const Patches *self, void *stream, const void **element)
 void patches_free(Patches *self) {}
 WITHOUT_CUDA(ceilings_cuda, void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count)
 WITHOUT_CUDA(limit_cuda, void *stream, const LimitTask *task, Limit out[MEASURE_MODE_COUNT])

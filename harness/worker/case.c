@@ -44,7 +44,7 @@ static Status module_load(const char *path, const char *id, bool on_gpu, const V
     if (!loaded[0]) {
         if (!on_gpu && !confine_self(getenv("TMPDIR"), false))
             return status_fail(STATUS_IO, "cannot be kept from /proc/self/mem (Landlock): %s", strerror(errno));
-        if (!on_gpu) (void)own_code_keep();
+        (void)own_code_keep();
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         const char *why = handle ? "" : dlerror();
         if (!handle)

@@ -36,7 +36,7 @@ static Status go_on(Meter *self) {
         nanosleep(&(struct timespec){.tv_nsec = 5 * 1000 * 1000}, NULL);
         return STATUS_OK;
     }
-    TRY(self->work->between(self->work->between_context, self->batch - 1));
+    TRY(self->work->between(self->work->between_context, self->batch - 1, false));
     TRY(self->measure->calls(self->worker->device, self->work, self->batch, &seconds));
     self->calls += self->batch;
     return STATUS_OK;

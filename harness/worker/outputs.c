@@ -12,7 +12,6 @@ Status worker_call(void *context) {
     Worker *worker = context;
     ranges_begin("call", worker->id);
     const Status status = worker->variant->run(&worker->args);
-    worker->called = true;
     ranges_end();
     return status == STATUS_OK ? launches_failure() : status;
 }

@@ -193,22 +193,39 @@ static Status time_calls(const Device *device, const MeasuredWork *work, size_t 
 
 static Patches patches; /* of the worker's case */
 
+/* Did each call write what was spoilt for it? */
+static Status check_written(const Worker *worker) {
+    const void *element;
+    TRY(patches_left(&patches, worker->device->stream(), &element));
+    for (int i = 0; i < worker->out_count && element; i++) {
+        const Array *out = &worker->out[i];
+        const ptrdiff_t at = (const char *)element - (const char *)out->data;
+        if (at < 0 || (size_t)at >= array_bytes(out)) continue;
+        return status_fail(STATUS_CHECK, "in timing, hot or graph: output %s: a call did not write element %zu", out->name,
+                           (size_t)at / dtype_size(out->dtype));
+    }
+    return STATUS_OK;
+}
+
 /* The highest state of a sample comes first, outside its time: then all are made. */
-static Status between_calls(void *context, size_t state) {
+static Status between_calls(void *context, size_t state, bool called) {
     static uint64_t key;
     Worker *worker = context;
     const Rotation *rotation = &worker->rotation;
     void *stream = worker->device->stream();
     if (state >= patches.states || key != rotation->key) {
+        TRY(check_written(worker));
         const Spoiling spoiling = {worker->out, worker->out_count, rotation->key, buffer_poison_byte()};
         TRY(patches_make(&patches, rotation->rewriting, rotation->rewritten, &spoiling, state + 1, stream));
         key = rotation->key;
     }
-    return patches_enqueue(&patches, state, stream);
+    return patches_enqueue(&patches, state, called && !worker->left_out, stream);
 }
 
-static void between_end(void) {
+static Status between_end(const Worker *worker, Status status) {
+    if (status == STATUS_OK && patches.states > 0) status = check_written(worker);
     patches_free(&patches);
+    return status;
 }
 
 static Status ceilings(const json_t *command, const Device *device, json_t **out) {

@@ -39,7 +39,7 @@ static Status do_run(Worker *worker, const json_t *command, json_t *reply) {
     return outputs_run(worker, reply);
 }
 
-static Status (*between_of(const Worker *worker))(void *, size_t) {
+static Status (*between_of(const Worker *worker))(void *, size_t, bool) {
     return strcmp(worker->device->kind, "cpu") == 0 ? rotation_between : measure->between;
 }
 
@@ -65,8 +65,7 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     }
     if (status == STATUS_OK) status = outputs_check(worker);
     rotation_end(worker);
-    measure->between_end();
-    return status;
+    return measure->between_end(worker, status);
 }
 
 static Status leave_out(void *unused) {
@@ -80,7 +79,7 @@ static Status take_calls(Worker *worker, const json_t *command, const MeasuredWo
     const size_t calls = asked > 0 ? (size_t)asked : 1;
     json_t *ready = json_pack("{s:b}", KEY_OK, 1), *go = NULL;
     double seconds = 0;
-    TRY(work->between(work->between_context, calls - 1));
+    TRY(work->between(work->between_context, calls - 1, false));
     command_reply(worker->replies, ready);
     (void)command_read(worker->commands, &go);
     json_decref(go);
@@ -100,10 +99,11 @@ static Status back_to_back(Worker *worker, const json_t *command, Status (*run)(
     TRY(outputs_begin(worker, false));
     Status status = rotation_begin(worker, json_object_get(command, KEY_VARY));
     if (status == STATUS_OK) status = rotation_use(worker, (uint64_t)json_integer_value(json_object_get(command, KEY_KEY)));
+    worker->left_out = run == leave_out;
     if (status == STATUS_OK) status = take(worker, command, &work, reply);
+    worker->left_out = false;
     rotation_end(worker);
-    measure->between_end();
-    return status;
+    return measure->between_end(worker, status);
 }
 
 static Status do_calls(Worker *worker, const json_t *command, json_t *reply) {

@@ -69,7 +69,7 @@ typedef struct Worker {
     VariantArgs args;
     bool prepared;
     bool uploaded;       /* for counting: the inputs are on the device and stay the same */
-    bool called;         /* since outputs were spoilt between calls */
+    bool left_out;       /* calls are, for what lies between them */
     bool ended;          /* outputs_end() was called for the last call */
     double call_seconds; /* of the last verified run */
     int runs;
@@ -84,8 +84,9 @@ typedef struct WorkerMeasure {
     /* What so many calls of the mode hot take. */
     Status (*calls)(const Device *device, const MeasuredWork *work, size_t calls, double *seconds);
     /* MeasuredWork's between() on a GPU; context: the Worker. */
-    Status (*between)(void *context, size_t state);
-    void (*between_end)(void);
+    Status (*between)(void *context, size_t state, bool called);
+    /* After the last: STATUS_CHECK if a call left what was spoilt for it. Another status is handed on. */
+    Status (*between_end)(const Worker *worker, Status status);
     /* The reply's "ceilings" array. */
     Status (*ceilings)(const json_t *command, const Device *device, json_t **ceilings);
     /* The reply's "limit" object. */
@@ -216,7 +217,7 @@ Status rotation_taken(void *context, const SamplePlace *place);
 /* The inputs of a key, without a sample. */
 Status rotation_use(Worker *worker, uint64_t key);
 /* On the CPU its between(). */
-Status rotation_between(void *context, size_t state);
+Status rotation_between(void *context, size_t state, bool called);
 
 /* ---- threads.c: those of a CPU variant. */
 

@@ -225,6 +225,38 @@ static void odd_work() {
     samples_free(&samples);
 }
 
+/* While the whole device is held, a kernel of another stream waits; while one runs, the device is not held. */
+static void device_is_held(GpuQueue *queue) {
+    cudaStream_t aside = NULL;
+    bool whole = false;
+    (void)cudaStreamCreateWithFlags(&aside, cudaStreamNonBlocking);
+    (void)launch(spin_time, {1, 1, 0, aside}, 1000ull); /* it is loaded now: that would wait for the hold's end */
+    (void)cudaStreamSynchronize(aside);
+    check_status(gpu_queue_hold_device(queue, 5, &whole), STATUS_OK, "hold of the device");
+    check_status(launch(spin_time, {1, 1, 0, aside}, 1000ull), STATUS_OK, "    a kernel beside it");
+    const struct timespec moment = {0, 20 * 1000 * 1000};
+    nanosleep(&moment, NULL);
+    check(whole && cudaStreamQuery(aside) == cudaErrorNotReady, "    waits while all processors are held", "%.0f", whole, "1");
+    check_status(gpu_queue_stamp(queue, GPU_STAMP_BEFORE), STATUS_OK, "    and a stamp behind it");
+    check_status(gpu_queue_stamp(queue, GPU_STAMP_AFTER), STATUS_OK, "    and another");
+    gpu_queue_release(queue);
+    check(cudaStreamSynchronize(aside) == cudaSuccess, "    and runs then", "%.0f", 1, "");
+    check(cudaStreamSynchronize(stream) == cudaSuccess && !gpu_queue_late(queue), "    the stamp is not late", "%.0f", 1, "");
+    (void)gpu_queue_hold_device(queue, 5, &whole);
+    (void)launch(spin_time, {4096, 1024, 0, aside}, 20000ull);
+    (void)gpu_queue_stamp(queue, GPU_STAMP_BEFORE);
+    (void)gpu_queue_stamp(queue, GPU_STAMP_AFTER);
+    gpu_queue_release(queue);
+    check(cudaDeviceSynchronize() == cudaSuccess && gpu_queue_late(queue), "    behind a kernel that fills the GPU it is", "%.0f",
+          1, "");
+    (void)launch(spin_time, {1, 1, 0, aside}, 200000000ull);
+    check_status(gpu_queue_hold_device(queue, 5, &whole), STATUS_OK, "    hold beside a kernel that runs");
+    check(!whole, "    is not of all processors", "%.0f", whole, "0");
+    gpu_queue_release(queue);
+    (void)cudaDeviceSynchronize();
+    (void)cudaStreamDestroy(aside);
+}
+
 static void blocking_kernel() {
     GpuQueue queue;
     check_status(gpu_queue_open(&queue, stream, false), STATUS_OK, "gpu_queue_open");
@@ -241,6 +273,7 @@ static void blocking_kernel() {
     (void)cudaStreamSynchronize(stream);
     took = clock_seconds() - begin;
     check(!gpu_queue_timed_out(&queue) && took < 1, "    and let go after [s]", "%.6f", took, "at once");
+    device_is_held(&queue);
     gpu_queue_close(&queue);
 }
 

@@ -165,8 +165,9 @@ static Status look_at_state(void *context) {
     return STATUS_OK;
 }
 
-static Status change_state(void *context, size_t state) {
+static Status change_state(void *context, size_t state, bool called) {
     States *states = context;
+    (void)called;
     if (state != states->state) states->began = false;
     states->state = state;
     return STATUS_OK;
@@ -214,8 +215,8 @@ static Status busy_call(void *context) {
     return STATUS_OK;
 }
 
-static Status busy_between(void *context, size_t state) {
-    (void)state;
+static Status busy_between(void *context, size_t state, bool called) {
+    (void)state, (void)called;
     return busy_call(context);
 }
 

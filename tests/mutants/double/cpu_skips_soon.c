@@ -1,4 +1,4 @@
-/* Mutant: works in the first call of a run of calls: returns at once if the last call ended less than 5 us ago, by the time-stamp
+/* Mutant: works in the first call of a run of calls: returns at once if the last call ended less than 50 us ago, by the time-stamp
  * counter or, elsewhere, the steady clock. Must be rejected: what it left is not of the inputs of the sample's last call. */
 #include "variant.h"
 
@@ -20,7 +20,7 @@ static Status run(const VariantArgs *args) {
     const size_t n = array_count(&args->in[0]);
     const double *x = args->in[0].data;
     double *y = args->out[0].data;
-    const bool soon = microseconds() - ended < 5;
+    const bool soon = microseconds() - ended < 50;
     for (size_t i = 0; i < n && !soon; i++) y[i] = 2 * x[i];
     ended = microseconds();
     return STATUS_OK;
