@@ -29,7 +29,7 @@ struct GpuQueue {
     unsigned *blocks_held; /* on the device: how many, and the ticket that lets them go */
     unsigned ticket;
     double usual_seconds; /* from the end of a hold to the stamp behind it, where nothing comes between */
-    void *flush; /* NULL: no flush was asked for */
+    void *flush;          /* NULL: no flush was asked for */
     size_t flush_bytes;
     bool l2_can_persist;
     GpuStamp *stamps;         /* two, on the device */
