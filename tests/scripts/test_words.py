@@ -22,7 +22,7 @@ LIMITS = {
     "docs/ADDING_A_VARIANT.md": 850,
     "docs/APPLY.md": 520,
     "docs/CI.md": 980,
-    "docs/COMPARISON.md": 1570,  # the goal: 1,500
+    "docs/COMPARISON.md": 1520,  # the goal: 1,500
     "docs/DESIGN.md": 1120,
     "docs/EMULATOR.md": 1380,
     "docs/GLOSSARY.md": 410,

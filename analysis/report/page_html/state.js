@@ -66,22 +66,27 @@ function fastest(rows) {
   return found;
 }
 
-// [{v, mean, cases, worst, rows}] of ticked variants: geometric mean of time over the best ticked time of each case.
+// [{v, mean, cases, worst, rows}] of ticked variants: geometric mean of time over the best ticked time of each case that all of them have, but those
+// with few cases, which stand behind. `common`: how many cases these are; 0: each on its own, as there is none.
 function ranking(found) {
-  const sums = new Map();
-  for (const variants of found.values()) {
+  const counts = new Map(), sums = new Map();
+  for (const variants of found.values()) for (const name of variants.keys()) if (!state.off.includes(name)) counts.set(name, (counts.get(name) || 0) + 1);
+  const least = Math.max(0, ...counts.values()) * LEAST_SHARE, compared = [...counts.keys()].filter((name) => counts.get(name) >= least);
+  const common = new Set([...found.keys()].filter((index) => compared.every((name) => found.get(index).has(name))));
+  for (const [index, variants] of found) {
     const ticked = [...variants].filter(([name]) => !state.off.includes(name));
     const best = Math.min(...ticked.map(([, row]) => row.t[state.mode].m));
     for (const [name, row] of ticked) {
+      if (common.size && !common.has(index) && counts.get(name) >= least) continue;
       const ratio = row.t[state.mode].m / best;
       const entry = sums.get(name) || { v: name, log: 0, cases: 0, worst: 0, wins: 0, device: row.d, declared: false };
       entry.log += Math.log(ratio); entry.cases += 1; entry.worst = Math.max(entry.worst, ratio); entry.wins += ratio === 1; entry.declared ||= Boolean(row.q[2]);
       sums.set(name, entry);
     }
   }
-  const most = Math.max(0, ...[...sums.values()].map((entry) => entry.cases));
-  return [...sums.values()].map((entry) => ({ ...entry, mean: Math.exp(entry.log / entry.cases), few: entry.cases < most * LEAST_SHARE }))
+  const entries = [...sums.values()].map((entry) => ({ ...entry, mean: Math.exp(entry.log / entry.cases), few: counts.get(entry.v) < least }))
     .sort((a, b) => a.few - b.few || a.mean - b.mean || a.v.localeCompare(b.v));
+  return Object.assign(entries, { common: common.size });
 }
 
 function saveState() {

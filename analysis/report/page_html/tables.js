@@ -79,7 +79,7 @@ function drawRanking(entries, found, rows) {
       element("td", {}, entry.off ? "-" : `${place.get(entry.v)}${entry.few ? " (few cases)" : ""}`), element("td", {}, entry.off ? "-" : significant(entry.mean)), element("td", {}, entry.off ? "-" : significant(entry.worst)), element("td", {}, entry.off ? "-" : String(entry.wins)),
       element("td", {}, entry.off ? "-" : `${entry.cases} of ${found.size}`), element("td", { class: dropped.get(entry.v) ? "bad" : null }, String(dropped.get(entry.v) || "-")), element("td", {}, entry.device || "-")))));
   byId("ranking-about").textContent = entries.length
-    ? `${entries.length} variants over ${found.size} cases, ${state.mode}. Only rows that passed verification and were timed are ranked; a variant is compared on the cases that it has, and stands behind the others if these are few.`
+    ? `${entries.length} variants over ${found.size} cases, ${state.mode}. Only rows that passed verification and were timed are ranked, ${entries.common ? `on the ${entries.common} cases that all ticked variants have; those with few cases stand behind` : "each on its own cases, as none is common to all: untick some"}.`
     : "No verified row was timed here in this mode: nothing to rank.";
   const failing = new Map();
   for (const row of rows) if (row.x === "fail" || row.x === "error") failing.set(row.v, (failing.get(row.v) || 0) + 1);
