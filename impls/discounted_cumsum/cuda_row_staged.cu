@@ -24,14 +24,16 @@ template <typename T> struct GateTileShared {
 struct GatePlan {
     GateShape shape;
     unsigned group; /* rows whose tiles are taken part by part */
-    unsigned ahead; /* blocks; 0: none */
     bool packed;
     PublishedWord *ends; /* [batch][parts]: the last sum of each tile */
     unsigned *started;   /* blocks, less one; at first all bits are one */
 };
 
-/* Of the calling warp, in the block that starts as this one. */
-static __device__ GatePlace place_of(const GatePlan &plan, size_t batch, unsigned number) {
+/* Of the calling warp. */
+static __device__ GatePlace place_of(const GatePlan &plan, size_t batch) {
+    __shared__ unsigned number;
+    if (threadIdx.x == 0) number = atomicAdd(plan.started, 1u) + 1;
+    __syncthreads();
     const unsigned group = number / (plan.group * plan.shape.parts), first = group * plan.group;
     const unsigned left = (unsigned)batch - first, rows = left < plan.group ? left : plan.group; /* of this group */
     const unsigned within = number - first * plan.shape.parts, part = within / rows;
@@ -60,16 +62,6 @@ static __device__ void load_gates(const DiscountView<T> &view, const GatePlan &p
 #pragma unroll
             for (unsigned k = 0; k < Slots::LENGTH; k++) Slots::element(gates.factor.moved(v), k) = common;
     }
-}
-
-/* Has the L2 fetch what a later block loads. */
-template <typename T, bool RIGHT, unsigned VECTORS>
-static __device__ void fetch_ahead(const DiscountView<T> &view, const GatePlan &plan, unsigned number) {
-    typedef GateSlots<T, RIGHT, VECTORS> Slots;
-    if (plan.ahead == 0 || number >= gridDim.x - plan.ahead) return;
-    const GatePart<T, RIGHT, VECTORS> part(view, plan.shape, place_of(plan, view.batch, number + plan.ahead), plan.packed);
-    Slots::fetch(view.x, part);
-    if (view.gamma_per == DISCOUNT_GAMMA_ELEMENT) Slots::fetch(view.gamma, part);
 }
 
 /* The last sum of the tile before, if there is one. By one thread. */
@@ -147,14 +139,10 @@ static __global__ void __launch_bounds__(GATE_THREADS_MAX, BLOCKS_TO_SM)
     typedef Pack<T, VectorOf<T>::LENGTH> Vector;
     DYN_SHARED(Vector, vectors);
     __shared__ GateTileShared<T> shared;
-    __shared__ unsigned number;
-    if (threadIdx.x == 0) number = atomicAdd(plan.started, 1u) + 1;
-    __syncthreads();
-    const GatePlace place = place_of(plan, view.batch, number);
+    const GatePlace place = place_of(plan, view.batch);
     const GatePart<T, RIGHT, VECTORS> part(view, plan.shape, place, plan.packed);
     const Gates<T, RIGHT, VECTORS> gates(vectors);
     load_gates(view, plan, place, part, gates);
-    fetch_ahead<T, RIGHT, VECTORS>(view, plan, number);
     wait_for_gates(view, part, false, false, gates.factor);
     const bool mine = write_sums<Plain<SumOf<T>>>(view, plan, place, part, gates, &shared, false);
     if (!__syncthreads_and(mine)) write_again<T, RIGHT, VECTORS>(view, plan, place, vectors, &shared);
@@ -178,14 +166,13 @@ template <typename T, bool RIGHT> static Status run_rows(const VariantArgs *args
     const DiscountView<T> view = discount_view<T>(args);
     const GateShape cut = shape_of(args);
     PublishedWord *const ends = (PublishedWord *)args->scratch;
-    const size_t group = (size_t)params_int(args->tunables, "group"), ahead = (size_t)params_int(args->tunables, "ahead"),
-                 blocks = gate_blocks(args, cut);
-    const GatePlan plan = {
-        cut,  (unsigned)(group < view.batch ? group : view.batch), (unsigned)(ahead < blocks ? ahead : 0), discount_is_packed(args),
-        ends, (unsigned *)(ends + view.batch * cut.parts)};
+    const size_t group = (size_t)params_int(args->tunables, "group");
+    const GatePlan plan = {cut, (unsigned)(group < view.batch ? group : view.batch), discount_is_packed(args), ends,
+                           (unsigned *)(ends + view.batch * cut.parts)};
     TRY_CUDA(cudaMemsetAsync(args->scratch, PUBLISHED_EMPTY_BYTE, scratch_bytes(args), (cudaStream_t)args->stream));
     const unsigned threads = cut.warps * WARP;
-    const LaunchShape shape = {dim3((unsigned)blocks), dim3(threads), 2 * 16 * (size_t)threads * cut.vectors, args->stream};
+    const LaunchShape shape = {dim3((unsigned)gate_blocks(args, cut)), dim3(threads), 2 * 16 * (size_t)threads * cut.vectors,
+                               args->stream};
     if (cut.vectors == 2) return launch(gates_kernel<T, RIGHT, 2>, shape, view, plan);
     return launch(gates_kernel<T, RIGHT, 4>, shape, view, plan);
 }
@@ -205,7 +192,6 @@ static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block, a multiple of 32", PARAM_INT, "256", WARP, GATE_THREADS_MAX, NULL},
     {"vectors", "16 bytes of each array in a lane, 2 or 4", PARAM_INT, "4", 2, 4, NULL},
     {"group", "rows whose tiles are taken part by part", PARAM_INT, "256", 1, 65536, NULL},
-    {"ahead", "blocks whose tiles the L2 fetches before they start; 0: none", PARAM_INT, "0", 0, 65536, NULL},
     {},
 };
 

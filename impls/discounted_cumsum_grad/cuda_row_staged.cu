@@ -1,11 +1,10 @@
 /* Idea: long rows with a discount for each element, as in models with gates. The sums y run one way along a row and dx the other,
  * so a tile needs what enters it at both ends. A row is cut into tiles, a block each: x, gamma and dy of a tile are read once, into
  * shared memory. A block publishes the maps of its tile both ways, composes those of the row's other tiles, which are at work at
- * the same time, and walks its elements from both ends. A tile that waits has no sums in registers, so four blocks fit an SM, where
- * cuda_row_tiles has two.
- * Progress: a block takes its tile from a counter when it starts, so the tiles of a row are begun together, and before those of
- *   later rows. It publishes before it waits, and no wait is endless: who has polled long composes the other tiles' elements
- * itself.
+ * the same time, and walks its elements from both ends. A tile that waits has no elements in registers, so four blocks fit an SM,
+ * and the L2 fetches what later blocks load. Progress: a block takes its tile from a counter when it starts, so the tiles of a row
+ * are begun together, and before those of later rows. It publishes before it waits, and no wait is endless: who has polled long
+ * composes the other tiles' elements itself.
  * Traffic: x, gamma and dy (and reset) once in, dx and dgamma once out. Words for each tile, emptied by a memset before the launch.
  * Rounding: all in the dtype (f16 and bf16: in float); depth about the elements of a lane + log2(n). The same bits each time, unless a
  *   block has polled long.
@@ -38,7 +37,7 @@ template <typename T> struct GradientGateShared {
 
 struct GradientGatePlan {
     GateShape shape;
-    unsigned ahead; /* blocks; 0: none */
+    unsigned ahead; /* tiles; 0: none */
     bool packed;
     PublishedWord *maps; /* [batch][parts][words of GradientMaps] */
     unsigned *started;   /* blocks, less one; at first all bits are one */
@@ -412,7 +411,7 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block, a multiple of 32", PARAM_INT, "256", WARP, GATE_THREADS_MAX, NULL},
     {"vectors", "16 bytes of each array in a lane, 2 or 4", PARAM_INT, "4", 2, 4, NULL},
-    {"ahead", "blocks whose tiles the L2 fetches before they start; 0: none", PARAM_INT, "0", 0, 65536, NULL},
+    {"ahead", "distance in tiles at which a block has the L2 fetch; 0: it does not", PARAM_INT, "132", 0, 65536, NULL},
     {},
 };
 
