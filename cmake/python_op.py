@@ -10,6 +10,7 @@ import pathlib
 import re
 import sys
 
+INTEGERS = ("i32", "i64", "u8")
 DTYPES = ("f32", "f64", "f16", "bf16")
 BOUNDS = {
     "elementwise": "running error of the operations of reference()",
@@ -17,6 +18,7 @@ BOUNDS = {
     "dot": "running error of the operations of reference(), sums of products in any order",
     "softmax": "running error of the operations of reference(), sums in any order, exp to 4 + 2.4 |x| u",
     "own": "bound() of the op",
+    "check": "check() of the op: no single answer",
 }
 KNOWN = {"PARAMS", "INPUTS", "OUTPUTS", "FAMILIES", "BOUND", "DTYPES", "FLOPS", "PRECISION"}
 NAME = re.compile(r"[A-Za-z_]\w*")
@@ -129,6 +131,16 @@ def expression(text, params, as_double):
     return re.sub(r"(?<![\w.])[A-Za-z_]\w*", lambda found: value(found[0]), text)
 
 
+def sizes(dims):
+    return [word for word in dims.split() if word not in INTEGERS]
+
+
+def type_of(dims):
+    """Of outputs that check() judges: "rows k i32"."""
+    found = next((word for word in dims.split() if word in INTEGERS), None)
+    return f"DTYPE_{found.upper()}" if found else "problem->dtype"
+
+
 def arrays(which, given, params):
     """[(name, dims)]."""
     expect(
@@ -138,17 +150,18 @@ def arrays(which, given, params):
     for name, dims in given.items():
         expect(NAME.fullmatch(name) is not None and len(name) < 32, f"{which}: '{name}' is no name")
         expect(
-            isinstance(dims, str) and 1 <= len(dims.split()) <= 4,
+            isinstance(dims, str) and 1 <= len(sizes(dims)) <= 4,
             f'{which}: {name}: 1 to 4 sizes are expected, as in "B T C"',
         )
-    return [(name, dims.split()) for name, dims in given.items()]
+    return [(name, sizes(dims)) for name, dims in given.items()]
 
 
-def shapes_text(which, listed, params):
+def shapes_text(which, listed, params, given):
     text = ""
     for i, (name, dims) in enumerate(listed):
-        sizes = ", ".join(expression(dim, params, False) for dim in dims)
-        text += f'    {which}[{i}] = (Array){{.name = "{name}", .dtype = problem->dtype, .rank = {len(dims)}, .shape = {{{sizes}}}}};\n'
+        shape = ", ".join(expression(dim, params, False) for dim in dims)
+        dtype = type_of(given[name])
+        text += f'    {which}[{i}] = (Array){{.name = "{name}", .dtype = {dtype}, .rank = {len(dims)}, .shape = {{{shape}}}}};\n'
     return text
 
 
@@ -168,8 +181,12 @@ def descriptor(op, text):
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     missing = [name for name in ("INPUTS", "OUTPUTS", "FAMILIES", "BOUND") if name not in found]
     expect(not missing, f"{', '.join(missing)} is missing")
-    expect("reference" in functions, "def reference(case, inputs) is missing")
     params, bound = found.get("PARAMS", {}), found["BOUND"]
+    expect(
+        (bound == "check") == ("check" in functions),
+        'BOUND = "check" and def check(case, inputs, outputs) go together',
+    )
+    expect(bound == "check" or "reference" in functions, "def reference(case, inputs) is missing")
     dtypes = found.get("DTYPES", ["f32"])
     expect(bound in BOUNDS, f"BOUND is {bound!r}; expected {', '.join(BOUNDS)}")
     expect(
@@ -178,6 +195,11 @@ def descriptor(op, text):
     expect(dtypes and set(dtypes) <= set(DTYPES), f"DTYPES: expected some of {', '.join(DTYPES)}")
     expect(found.get("PRECISION") in (None, "float64"), 'PRECISION: "float64" is expected, or nothing')
     inputs, outputs = (arrays(which, found[which], params) for which in ("INPUTS", "OUTPUTS"))
+    whole = [
+        name for which in ("INPUTS", "OUTPUTS") for name in found[which] if "DTYPE_" in type_of(found[which][name])
+    ]
+    wrong = [name for name in whole if bound != "check" or name in found["INPUTS"]]
+    expect(not wrong, f'{wrong and wrong[0]}: integers are possible in outputs that check() judges (BOUND = "check")')
     summary = (ast.get_docstring(tree) or op).strip().splitlines()[0]
     flops = str(found.get("FLOPS", ""))
     return C.format(
@@ -189,7 +211,8 @@ def descriptor(op, text):
         families=", ".join(map(json.dumps, found["FAMILIES"])),
         bound=json.dumps(bound),
         formula=json.dumps(BOUNDS[bound]),
-        shapes=shapes_text("in", inputs, params) + shapes_text("out", outputs, params),
+        shapes=shapes_text("in", inputs, params, found["INPUTS"])
+        + shapes_text("out", outputs, params, found["OUTPUTS"]),
         names=", ".join(f'"{name}"' for name, _ in inputs),
         ranks=", ".join(str(len(dims)) for _, dims in inputs),
         adopt=adopt_text(inputs, params),

@@ -114,6 +114,8 @@ static Status cut_inputs(const Instance *right, const Reference *reference, int 
 
 static Status measure(Instance *instance, Sharpness found[OP_MAX_ARRAYS]) {
     const Reference *reference;
+    if (instance_has_checker(instance))
+        return status_fail(STATUS_UNSUPPORTED, "%s is judged by check(), which has no tolerance", instance->op->name);
     TRY(instance_load(instance, DATA_FIRST));
     TRY(instance_reference(instance, DATA_FIRST, 0, &reference));
     for (int c = 0; c < CUTS_COUNT; c++)

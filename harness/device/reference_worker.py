@@ -152,11 +152,31 @@ def map_doubles(item, key, files):
     return numpy.frombuffer(mmap.mmap(files[item[key]], 8 * count), numpy.float64).reshape(shape)
 
 
+def told(found, outputs):
+    """What check() returns, in words: (output, index, what is wrong there), or None; an index of several dimensions is a tuple."""
+    name, index, wrong = found
+    given, index = outputs[name][index], index if isinstance(index, tuple) else (index,)
+    return f"{name}[{', '.join(str(int(at)) for at in index)}] is {given}: {wrong}"
+
+
+def checked(module, case, inputs, outputs):
+    import numpy
+
+    with numpy.errstate(all="ignore"):
+        found = module.check(numbers(case, case[wire.KEY_DTYPE] == "f64"), inputs, outputs)
+    if found is None:
+        return {wire.KEY_OK: True}
+    return {wire.KEY_ERROR: told(found, outputs)[:1000], wire.KEY_KIND: "check"}
+
+
 def reference(path, arrays, command):
     _, files, _, _ = socket.recv_fds(arrays, 1, FILES_MOST)
     case = command[wire.KEY_CASE]
     module = load(path)
     inputs = {item[wire.KEY_NAME]: map_input(item, files) for item in command[wire.KEY_INPUTS]}
+    if wire.KEY_OUTPUTS in command:
+        given = {item[wire.KEY_NAME]: map_input(item, files) for item in command[wire.KEY_OUTPUTS]}
+        return checked(module, case, inputs, given)
     places = {item[wire.KEY_NAME]: dict(item) for item in command[wire.KEY_REFERENCES]}
     values, tolerances = judged(module, case, inputs, list(places))
     for name, place in places.items():

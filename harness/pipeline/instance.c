@@ -324,6 +324,31 @@ static Status reference_in_worker(const Op *op, const Case *problem, const Array
     return status_prefix(code, "the reference of this case: ");
 }
 
+bool instance_has_checker(const Instance *instance) {
+    return registry_python(instance->op) && strcmp(instance->op->bounds[0].name, "check") == 0;
+}
+
+Status instance_check(Instance *instance, DataSet set) {
+    const Op *op = instance->op;
+    Handover handover = {0};
+    Child *child = NULL;
+    json_t *reply = NULL;
+    TRY(instance_load(instance, set));
+    const char *const argv[] = {places_python(), places_harness("harness/device/reference_worker.py"),
+                                places_project(registry_python(op)->file), NULL};
+    TRY(child_start(&(ChildOptions){.argv = argv}, &child));
+    json_t *inputs = handover_arrays(&handover, instance->in[set], instance->shared_in[set], op->in_count);
+    json_t *outputs = handover_arrays(&handover, instance->given, instance->shared_out, op->out_count);
+    json_t *command = json_pack("{s:s, s:o, s:o, s:o}", KEY_DO, DO_REFERENCE, KEY_CASE, case_json(&instance->cases[set]),
+                                KEY_INPUTS, inputs, KEY_OUTPUTS, outputs);
+    child_hand(child, handover.file, handover.count);
+    const Status status = child_ask(child, command, reference_seconds, &reply);
+    json_decref(reply);
+    child_stop(child);
+    if (status == STATUS_OK || status == STATUS_CHECK) return status;
+    return status_prefix(status == STATUS_IO || status == STATUS_INTERNAL ? STATUS_DEVICE : status, "check() of this op: ");
+}
+
 static Status compute_reference(const Instance *instance, DataSet set, int bound, Reference *reference) {
     const Op *op = instance->op;
     const Case *c = &instance->cases[set];

@@ -65,10 +65,23 @@ static Status judge_by_bound(Instance *instance, DataSet set, int bound, int ind
     return STATUS_OK;
 }
 
+/* All outputs at once, with the first of them. */
+static Status judge_by_checker(Instance *instance, DataSet set, int bound, int index, Judgement *out) {
+    (void)bound;
+    const Status status = index == 0 ? instance_check(instance, set) : STATUS_OK;
+    if (status != STATUS_OK && status != STATUS_CHECK) return status;
+    out->pass = status == STATUS_OK, out->judgeable = true;
+    out->errors.bounded = (ErrorReport){.count = array_count(&instance->given[index]), .pass = out->pass, .judgeable = true};
+    snprintf(out->words, sizeof out->words, "%s", out->pass ? "check() finds nothing wrong" : status_message());
+    return STATUS_OK;
+}
+
 Status judge_output(Instance *instance, DataSet set, int bound, int index, Judgement *out) {
     *out = (Judgement){.pass = false};
     snprintf(out->errors.output, sizeof out->errors.output, "%s", instance->out[index].name);
-    return (instance->op->exact ? judge_exactly : judge_by_bound)(instance, set, bound, index, out);
+    return (instance->op->exact              ? judge_exactly
+            : instance_has_checker(instance) ? judge_by_checker
+                                             : judge_by_bound)(instance, set, bound, index, out);
 }
 
 Status compare_outputs(Session *s, DataSet set, const char *when, bool *undecided) {
@@ -299,6 +312,7 @@ static Status prepare_references(const Session *s, double precision) {
     Instance *instance = s->instance;
     const Reference *reference;
     const Array *exact;
+    if (instance_has_checker(instance)) return STATUS_OK;
     for (int m = 0; m < MODE_FIRST; m++) {
         if (!is_asked_for(s, (Mode)m) || (mode_of_stream((Mode)m) && s->choice->entry->backend != BACKEND_CUDA)) continue;
         for (int k = 0; k < (precision > 0 ? 1 : wanted_most(s, (Mode)m)); k++) {

@@ -539,6 +539,65 @@ RUNGS_VARIANT(half, cpu_loop) = {.backend = BACKEND_CPU, .summary = "a loop", .o
 """
 
 
+TOPK = '''"""the k largest of each row, the largest first, and where they are; ties in any order"""
+
+import numpy
+
+PARAMS = {"rows": 7, "C": 129, "k": (5, 1, 1e3)}
+INPUTS = {"x": "rows C"}
+OUTPUTS = {"value": "rows k", "index": "rows k i32"}
+FAMILIES = ["normal", "integers"]
+BOUND = "check"
+
+
+def first(wrong):
+    return tuple(numpy.argwhere(wrong)[0])
+
+
+def check(case, inputs, outputs):
+    x, value, index = inputs["x"], outputs["value"], outputs["index"]
+    if (wrong := (index < 0) | (index >= case.C)).any():
+        return "index", first(wrong), f"there are {case.C} elements"
+    if (wrong := numpy.take_along_axis(x, index.astype(numpy.int64), 1) != value).any():
+        return "value", first(wrong), "no element of that index"
+    if (wrong := (index[:, :, None] == index[:, None, :]) & ~numpy.tri(case.k, dtype=bool).T).any():
+        return "index", first(wrong.any(axis=2)), "given twice"
+    if (wrong := value != -numpy.sort(-x)[:, : case.k]).any():
+        return "value", first(wrong), "not the next largest"
+'''
+LARGEST = """#include "variant.h"
+
+static Status run(const VariantArgs *args) {
+    const size_t rows = args->in[0].shape[0], C = args->in[0].shape[1], k = args->out[0].shape[1];
+    for (size_t row = 0; row < rows; row++) {
+        const float *x = (const float *)args->in[0].data + row * C;
+        float *value = (float *)args->out[0].data + row * k;
+        int *index = (int *)args->out[1].data + row * k;
+        for (size_t i = 0; i < k; i++) {
+            int best = -1;
+            for (int at = 0; at < (int)C; at++) {
+                bool taken = false;
+                for (size_t j = 0; j < i; j++) taken = taken || index[j] == at;
+                if (!taken && (best < 0 || x[at] > x[best])) best = at;
+            }
+            value[i] = x[best], index[i] = best;
+        }
+    }
+    return STATUS_OK;
+}
+
+RUNGS_VARIANT(topk, cpu_NAME) = {.backend = BACKEND_CPU, .summary = "k searches", .origin = "the definition", .run = run};
+"""
+SEARCHES = {  # (what stands in it, what else stands there, what is said of it; None: it passes)
+    "first": ("x[at] > x[best]", "x[at] > x[best]", None),
+    "last": ("x[at] > x[best]", "x[at] >= x[best]", None),
+    "twice": ("index[j] == at", "index[j] == at + 1000", "index[0, 1] is "),
+    "smallest": ("x[at] > x[best]", "x[at] < x[best]", ": not the next largest"),
+    "beyond": ("index[i] = best;", "index[i] = best + (row == 3 && i == 2 ? 129 : 0);", "index[3, 2] is "),
+    "unwritten": ("size_t i = 0; i < k; i++", "size_t i = 0; i < k - 1; i++", "index[0, 4] is "),
+}
+
+
 @pytest.mark.skipif(not EMULATOR, reason="this build has no emulator")
 def test_examples_llm(project):
     """A project whose references are in Python: its kernels pass, a wrong reference fails them at once, and float64 is said."""
@@ -547,6 +606,10 @@ def test_examples_llm(project):
     (root / "reference/half.py").write_text(HALF.replace('"n": 1009', '"m": 1009'))
     (root / "impls/half").mkdir()
     (root / "impls/half/cpu_loop.c").write_text(HALVED)
+    (root / "reference/topk.py").write_text(TOPK)
+    (root / "impls/topk").mkdir()
+    for name, (old, new, _) in SEARCHES.items():
+        (root / f"impls/topk/cpu_{name}.c").write_text(LARGEST.replace("NAME", name).replace(old, new))
     expect_error(project.rungs("build", root), 2, "reference/half.py: 'n': there is no parameter n; there is m")
     (root / "reference/half.py").write_text(HALF)
     done = project.rungs("build", root)
@@ -575,6 +638,22 @@ def test_examples_llm(project):
     expect(
         [row["bound"]["reference"] for row in found] == ["float64"] and found[0]["verdict"] == "pass", "float64 is said"
     )
+    done, found = run("topk input=integers")
+    for row in found:
+        said = SEARCHES[row["variant"].removeprefix("topk/cpu_")][2]
+        expect(
+            (row["verdict"], said is None) in (("pass", True), ("fail", False)),
+            f"check() judges {row['variant']}",
+            done,
+        )
+        expect((said or "") in (row["reason"] or ""), f"{said}: {row['reason']}")
+    assert len(found) == len(SEARCHES)
+    out = root / "timed.jsonl"
+    words = ("run", "topk rows=1009", "--variants", "cpu_first", "--quick", "--no-ceilings", "--out", out)
+    done = project.start(root / "build/release/bin/llm", *words)
+    expect(rows_of(out)[0]["timing"]["hot"]["median"] > 0, "timed calls are judged, too", done)
+    done = project.start(root / "build/release/bin/llm", "sharpness", "topk rows=7")
+    expect_error(done, 4, "judged by check()")
     path = root / "reference/softmax.py"
     path.write_text(path.read_text().replace("powers / powers.sum", "powers / powers[:, 1:].sum"))
     done, found = run("softmax rows=3 C=40", "--variants", "cuda_thread_row")

@@ -46,6 +46,8 @@ def truncated(array, bits):
         (('"n": 8', '"m": 8'), "there is no parameter n; there is m"),
         (('BOUND = "elementwise"', 'BOUND = "loose"'), "BOUND is 'loose'; expected elementwise"),
         (('BOUND = "elementwise"', 'BOUND = "own"'), "go together"),
+        (('BOUND = "elementwise"', 'BOUND = "check"'), "go together"),
+        (('{"y": "n"}', '{"y": "n i32"}'), "y: integers are possible in outputs that check() judges"),
         (("def reference(", "def references("), "def reference(case, inputs) is missing"),
         (('FAMILIES = ["normal"]', "FAMILIES = list('x')"), "FAMILIES is read without running the file"),
         (('{"y": "n"}', '{"y": "n);"}'), "is no expression of parameters"),
