@@ -41,17 +41,17 @@ static __device__ GatePlace place_of(const GatePlan &plan, size_t batch) {
 }
 
 /* A warp's part of x, of which y takes the place, and of the factors. */
-template <typename T, bool RIGHT, unsigned VECTORS> struct Gates {
+template <typename T, bool RIGHT, unsigned VECTORS> struct StagedGates {
     typedef GateSlots<T, RIGHT, VECTORS> Slots;
     Slots x, factor;
 
-    __device__ explicit Gates(typename Slots::Vector *shared) : x(shared, 0), factor(shared, 1) {}
+    __device__ explicit StagedGates(typename Slots::Vector *shared) : x(shared, 0), factor(shared, 1) {}
 };
 
 /* Begins to load. What is outside of the row, x = 0, comes before all sums or behind them. */
 template <typename T, bool RIGHT, unsigned VECTORS>
 static __device__ void load_gates(const DiscountView<T> &view, const GatePlan &plan, const GatePlace &place,
-                                  const GatePart<T, RIGHT, VECTORS> &part, const Gates<T, RIGHT, VECTORS> &gates) {
+                                  const GatePart<T, RIGHT, VECTORS> &part, const StagedGates<T, RIGHT, VECTORS> &gates) {
     typedef GateSlots<T, RIGHT, VECTORS> Slots;
     gates.x.load(view.x, part, plan.packed, (T)0);
     if (view.gamma_per == DISCOUNT_GAMMA_ELEMENT) {
@@ -94,7 +94,7 @@ static __device__ SumOf<T> meet_warps(const GatePlan &plan, const GatePlace &pla
 /* The sums of a warp's part, and the tile's last one for the next tile. False if one that this lane made is not finite. */
 template <typename Map, typename T, bool RIGHT, unsigned VECTORS>
 static __device__ bool write_sums(const DiscountView<T> &view, const GatePlan &plan, const GatePlace &place,
-                                  const GatePart<T, RIGHT, VECTORS> &part, const Gates<T, RIGHT, VECTORS> &gates,
+                                  const GatePart<T, RIGHT, VECTORS> &part, const StagedGates<T, RIGHT, VECTORS> &gates,
                                   GateTileShared<T> *shared, bool again) {
     typedef GateSlots<T, RIGHT, VECTORS> Slots;
     typedef SumOf<T> Sum;
@@ -127,7 +127,7 @@ template <typename T, bool RIGHT, unsigned VECTORS>
 static __device__ __noinline__ void write_again(const DiscountView<T> &view, const GatePlan &plan, GatePlace place,
                                                 Pack<T, VectorOf<T>::LENGTH> *vectors, GateTileShared<T> *shared) {
     const GatePart<T, RIGHT, VECTORS> part(view, plan.shape, place, plan.packed);
-    const Gates<T, RIGHT, VECTORS> gates(vectors);
+    const StagedGates<T, RIGHT, VECTORS> gates(vectors);
     load_gates(view, plan, place, part, gates);
     wait_for_gates(view, part, true, false, gates.factor);
     (void)write_sums<Affine<SumOf<T>>>(view, plan, place, part, gates, shared, true);
@@ -141,7 +141,7 @@ static __global__ void __launch_bounds__(GATE_THREADS_MAX, BLOCKS_TO_SM)
     __shared__ GateTileShared<T> shared;
     const GatePlace place = place_of(plan, view.batch);
     const GatePart<T, RIGHT, VECTORS> part(view, plan.shape, place, plan.packed);
-    const Gates<T, RIGHT, VECTORS> gates(vectors);
+    const StagedGates<T, RIGHT, VECTORS> gates(vectors);
     load_gates(view, plan, place, part, gates);
     wait_for_gates(view, part, false, false, gates.factor);
     const bool mine = write_sums<Plain<SumOf<T>>>(view, plan, place, part, gates, &shared, false);

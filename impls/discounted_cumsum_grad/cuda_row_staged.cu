@@ -27,7 +27,7 @@ constexpr unsigned BLOCKS_TO_SM = 4; /* what a thread has in registers should le
 template <typename Sum> struct GradientMaps { Affine<Sum> sums, back; };
 
 /* What the warps of a tile exchange, and what enters the tile. */
-template <typename T> struct GradientGateShared {
+template <typename T> struct StagedGradientShared {
     typedef SumOf<T> Sum;
     struct {
         Sum a[GATE_THREADS_MAX / WARP], b[GATE_THREADS_MAX / WARP];
@@ -35,7 +35,7 @@ template <typename T> struct GradientGateShared {
     Sum sum_enters, back_enters;
 };
 
-struct GradientGatePlan {
+struct StagedGradientPlan {
     GateShape shape;
     unsigned ahead; /* tiles; 0: none */
     bool packed;
@@ -44,23 +44,23 @@ struct GradientGatePlan {
 };
 
 /* Of the calling warp, in the block that starts as this one. */
-static __device__ GatePlace place_of(const GradientGatePlan &plan, unsigned number) {
+static __device__ GatePlace place_of(const StagedGradientPlan &plan, unsigned number) {
     return {number / plan.shape.parts, number % plan.shape.parts, threadIdx.x / WARP};
 }
 
 /* A warp's part of x, of which dgamma takes the place, of the factors, and of dy, which becomes dx. */
-template <typename T, bool RIGHT, unsigned VECTORS> struct GradientGates {
+template <typename T, bool RIGHT, unsigned VECTORS> struct StagedGradient {
     typedef GateSlots<T, RIGHT, VECTORS> Slots;
     typedef typename Slots::Vector Vector;
     Slots x, factor, dy;
 
-    __device__ explicit GradientGates(Vector *shared) : x(shared, 0), factor(shared, 1), dy(shared, 2) {}
+    __device__ explicit StagedGradient(Vector *shared) : x(shared, 0), factor(shared, 1), dy(shared, 2) {}
 };
 
 /* Begins to load. Elements outside of the row pass on nothing. */
 template <typename T, bool RIGHT, unsigned VECTORS>
-static __device__ void load_gates(const DiscountView<T> &view, const T *dy, const GradientGatePlan &plan,
-                                  const GatePart<T, RIGHT, VECTORS> &part, const GradientGates<T, RIGHT, VECTORS> &gates) {
+static __device__ void load_gates(const DiscountView<T> &view, const T *dy, const StagedGradientPlan &plan,
+                                  const GatePart<T, RIGHT, VECTORS> &part, const StagedGradient<T, RIGHT, VECTORS> &gates) {
     gates.x.load(view.x, part, plan.packed, (T)0);
     gates.factor.load(view.gamma, part, plan.packed, (T)0);
     gates.dy.load(dy, part, plan.packed, (T)0);
@@ -68,7 +68,7 @@ static __device__ void load_gates(const DiscountView<T> &view, const T *dy, cons
 
 /* Has the L2 fetch what a later block loads. */
 template <typename T, bool RIGHT, unsigned VECTORS>
-static __device__ void fetch_ahead(const DiscountView<T> &view, const T *dy, const GradientGatePlan &plan, unsigned number) {
+static __device__ void fetch_ahead(const DiscountView<T> &view, const T *dy, const StagedGradientPlan &plan, unsigned number) {
     typedef GateSlots<T, RIGHT, VECTORS> Slots;
     if (plan.ahead == 0 || number >= gridDim.x - plan.ahead) return;
     const GatePart<T, RIGHT, VECTORS> part(view, plan.shape, place_of(plan, number + plan.ahead), plan.packed);
@@ -82,14 +82,15 @@ template <typename Sum> static __device__ Sum passed_on(Sum factor, Sum dx, bool
 }
 
 /* Maps of a warp's part: before and behind the lane's own, and of the whole. */
-template <typename Map> struct GradientScans {
+template <typename Map> struct StagedGradientScans {
     Map before, behind, sums, back;
     bool zeros = false, cuts = false; /* among the lane's factors */
 
     __device__ bool finite() const { return isfinite(sums.b) && isfinite(back.b); }
 };
 template <typename Map, typename T, bool RIGHT, unsigned VECTORS>
-static __device__ void scan_part(const GradientGates<T, RIGHT, VECTORS> &gates, bool cuts, bool again, GradientScans<Map> *out) {
+static __device__ void scan_part(const StagedGradient<T, RIGHT, VECTORS> &gates, bool cuts, bool again,
+                                 StagedGradientScans<Map> *out) {
     typedef GateSlots<T, RIGHT, VECTORS> Slots;
     typedef SumOf<T> Sum;
     Map sums, back;
@@ -114,7 +115,7 @@ static __device__ void scan_part(const GradientGates<T, RIGHT, VECTORS> &gates, 
 }
 
 /* Where the maps of a tile are published. */
-template <typename T> static __device__ PublishedWord *maps_of(const GradientGatePlan &plan, const GatePlace &place) {
+template <typename T> static __device__ PublishedWord *maps_of(const StagedGradientPlan &plan, const GatePlace &place) {
     constexpr unsigned WORDS = sizeof(GradientMaps<SumOf<T>>) / sizeof(PublishedWord);
     return plan.maps + (place.row * plan.shape.parts + place.part) * WORDS;
 }
@@ -122,7 +123,7 @@ template <typename T> static __device__ PublishedWord *maps_of(const GradientGat
 /* By a warp: what the maps of the row's tiles before this one (or behind it, the last one first) make of 0. False if it has polled
  * long for one. */
 template <typename Map, bool BACK, typename Sum>
-static __device__ bool compose_tiles(const GradientGatePlan &plan, const GatePlace &place, Sum *out) {
+static __device__ bool compose_tiles(const StagedGradientPlan &plan, const GatePlace &place, Sum *out) {
     constexpr unsigned WORDS = sizeof(GradientMaps<Sum>) / sizeof(PublishedWord);
     const unsigned lane = threadIdx.x % WARP, count = BACK ? plan.shape.parts - 1 - place.part : place.part;
     const PublishedWord *row = plan.maps + place.row * plan.shape.parts * WORDS + (BACK ? WORDS / 2 : 0);
@@ -145,7 +146,7 @@ static __device__ bool compose_tiles(const GradientGatePlan &plan, const GatePla
 }
 /* By Plain maps, which are right if what they make is finite. */
 template <bool BACK, typename Sum>
-static __device__ bool carry_of_tiles(const GradientGatePlan &plan, const GatePlace &place, Sum *out) {
+static __device__ bool carry_of_tiles(const StagedGradientPlan &plan, const GatePlace &place, Sum *out) {
     if (!compose_tiles<Plain<Sum>, BACK>(plan, place, out)) return false;
     return isfinite(*out) || compose_tiles<Affine<Sum>, BACK>(plan, place, out);
 }
@@ -161,7 +162,7 @@ template <typename Map, typename Warps> static __device__ Map compose_warps(cons
 }
 
 template <typename Map, typename T>
-static __device__ void exchange(const GatePlace &place, const GradientScans<Map> &scans, GradientGateShared<T> *shared) {
+static __device__ void exchange(const GatePlace &place, const StagedGradientScans<Map> &scans, StagedGradientShared<T> *shared) {
     if (threadIdx.x % WARP != 0) return;
     shared->sums.a[place.warp] = scans.sums.a, shared->sums.b[place.warp] = scans.sums.b;
     shared->back.a[place.warp] = scans.back.a, shared->back.b[place.warp] = scans.back.b;
@@ -177,8 +178,8 @@ template <typename Sum> static __device__ Affine<Sum> affine_of(const Plain<Sum>
 
 /* After exchange(), by all threads of the block: thread 0 gets the maps of the tile. False if a warp's are not finite. */
 template <typename T>
-static __device__ bool join_warps(const GateShape &shape, const GradientScans<Plain<SumOf<T>>> &scans, bool resets,
-                                  GradientGateShared<T> *shared, GradientMaps<SumOf<T>> *out) {
+static __device__ bool join_warps(const GateShape &shape, const StagedGradientScans<Plain<SumOf<T>>> &scans, bool resets,
+                                  StagedGradientShared<T> *shared, GradientMaps<SumOf<T>> *out) {
     typedef SumOf<T> Sum;
     const bool finite = __syncthreads_and(scans.finite()), zeros = __syncthreads_or(scans.zeros);
     const bool cuts = resets && __syncthreads_or(scans.cuts);
@@ -191,22 +192,22 @@ static __device__ bool join_warps(const GateShape &shape, const GradientScans<Pl
 /* The maps of a tile from its elements, by all threads of a block; thread 0 gets them, the same bits as from the tile's own block.
  */
 template <typename T, bool RIGHT, unsigned VECTORS>
-static __device__ __noinline__ void tile_maps(const DiscountView<T> &view, const T *dy, const GradientGatePlan &plan,
-                                              GatePlace place, Pack<T, VectorOf<T>::LENGTH> *vectors, GradientGateShared<T> *shared,
-                                              GradientMaps<SumOf<T>> *out) {
+static __device__ __noinline__ void tile_maps(const DiscountView<T> &view, const T *dy, const StagedGradientPlan &plan,
+                                              GatePlace place, Pack<T, VectorOf<T>::LENGTH> *vectors,
+                                              StagedGradientShared<T> *shared, GradientMaps<SumOf<T>> *out) {
     typedef SumOf<T> Sum;
     const GatePart<T, RIGHT, VECTORS> part(view, plan.shape, place, plan.packed);
-    const GradientGates<T, RIGHT, VECTORS> gates(vectors);
+    const StagedGradient<T, RIGHT, VECTORS> gates(vectors);
     __syncthreads(); /* what was exchanged before has been read, and what lanes had */
     load_gates(view, dy, plan, part, gates);
     wait_for_gates(view, part, false, false, gates.factor);
-    GradientScans<Plain<Sum>> scans;
+    StagedGradientScans<Plain<Sum>> scans;
     scan_part(gates, view.reset != nullptr, false, &scans);
     exchange(place, scans, shared);
     if (join_warps(plan.shape, scans, view.reset != nullptr, shared, out)) return;
     load_gates(view, dy, plan, part, gates);
     wait_for_gates(view, part, true, true, gates.factor);
-    GradientScans<Affine<Sum>> exact;
+    StagedGradientScans<Affine<Sum>> exact;
     scan_part(gates, true, true, &exact);
     __syncthreads();
     exchange(place, exact, shared);
@@ -218,9 +219,9 @@ static __device__ __noinline__ void tile_maps(const DiscountView<T> &view, const
 
 /* What enters the tile at both ends, from the elements of the row's other tiles. */
 template <typename T, bool RIGHT, unsigned VECTORS>
-static __device__ __noinline__ void carries_again(const DiscountView<T> &view, const T *dy, const GradientGatePlan &plan,
+static __device__ __noinline__ void carries_again(const DiscountView<T> &view, const T *dy, const StagedGradientPlan &plan,
                                                   GatePlace place, Pack<T, VectorOf<T>::LENGTH> *vectors,
-                                                  GradientGateShared<T> *shared) {
+                                                  StagedGradientShared<T> *shared) {
     typedef SumOf<T> Sum;
     Sum sum = 0, back = 0;
     GradientMaps<Sum> maps;
@@ -239,7 +240,7 @@ static __device__ __noinline__ void carries_again(const DiscountView<T> &view, c
 
 /* What enters the tile at both ends, by all threads of its block. False if it has polled long. */
 template <typename T>
-static __device__ bool wait_for_carries(const GradientGatePlan &plan, const GatePlace &place, GradientGateShared<T> *shared) {
+static __device__ bool wait_for_carries(const StagedGradientPlan &plan, const GatePlace &place, StagedGradientShared<T> *shared) {
     SumOf<T> enters = 0, comes_back = 0;
     bool ready = true;
     if (place.warp == 0) ready = carry_of_tiles<false>(plan, place, &enters);
@@ -252,8 +253,8 @@ static __device__ bool wait_for_carries(const GradientGatePlan &plan, const Gate
 /* With one of several tiles of a row, after exchange(): publishes its maps, and gets what enters it. False: neither, if the maps
  * are not finite, or only the first. */
 template <typename T>
-static __device__ bool meet_tiles(const GradientGatePlan &plan, const GatePlace &place, const GradientScans<Plain<SumOf<T>>> &scans,
-                                  bool resets, GradientGateShared<T> *shared) {
+static __device__ bool meet_tiles(const StagedGradientPlan &plan, const GatePlace &place,
+                                  const StagedGradientScans<Plain<SumOf<T>>> &scans, bool resets, StagedGradientShared<T> *shared) {
     GradientMaps<SumOf<T>> maps;
     if (!join_warps(plan.shape, scans, resets, shared, &maps)) return false;
     if (threadIdx.x == 0) publish_words(maps_of<T>(plan, place), 1, maps);
@@ -263,7 +264,7 @@ static __device__ bool meet_tiles(const GradientGatePlan &plan, const GatePlace 
 /* dx and dgamma of the lane's elements, from what is carried into them and passed on to them, in the places of dy and x. False if
  * what leaves them is not finite. */
 template <typename Map, typename T, bool RIGHT, unsigned VECTORS>
-static __device__ bool walk(const GradientGates<T, RIGHT, VECTORS> &gates, SumOf<T> sum, SumOf<T> back, bool cuts) {
+static __device__ bool walk(const StagedGradient<T, RIGHT, VECTORS> &gates, SumOf<T> sum, SumOf<T> back, bool cuts) {
     typedef GateSlots<T, RIGHT, VECTORS> Slots;
     typedef SumOf<T> Sum;
     Sum carried[VECTORS][Slots::LENGTH];
@@ -295,12 +296,12 @@ static __device__ bool walk(const GradientGates<T, RIGHT, VECTORS> &gates, SumOf
 /* dx and dgamma of a warp's part. False if what this lane carried either way is not finite. again: what enters the tile is known.
  */
 template <typename Map, typename T, bool RIGHT, unsigned VECTORS>
-static __device__ bool write_part(const DiscountView<T> &view, T *dgamma, const GradientGatePlan &plan, const GatePlace &place,
-                                  const GatePart<T, RIGHT, VECTORS> &part, const GradientGates<T, RIGHT, VECTORS> &gates,
-                                  GradientGateShared<T> *shared, bool again) {
+static __device__ bool write_part(const DiscountView<T> &view, T *dgamma, const StagedGradientPlan &plan, const GatePlace &place,
+                                  const GatePart<T, RIGHT, VECTORS> &part, const StagedGradient<T, RIGHT, VECTORS> &gates,
+                                  StagedGradientShared<T> *shared, bool again) {
     typedef SumOf<T> Sum;
     const bool resets = view.reset != nullptr, cuts = again || resets;
-    GradientScans<Map> scans;
+    StagedGradientScans<Map> scans;
     scan_part(gates, cuts, again, &scans);
     exchange(place, scans, shared);
     if constexpr (std::is_same_v<Map, Plain<Sum>>) {
@@ -320,9 +321,9 @@ static __device__ bool write_part(const DiscountView<T> &view, T *dgamma, const 
 
 /* All of it, with maps that carry an infinity or a NaN as the recurrence does, and without waiting long. */
 template <typename T, bool RIGHT, unsigned VECTORS>
-static __device__ __noinline__ void work_again(const DiscountView<T> &view, const T *dy, T *dgamma, const GradientGatePlan &plan,
+static __device__ __noinline__ void work_again(const DiscountView<T> &view, const T *dy, T *dgamma, const StagedGradientPlan &plan,
                                                GatePlace place, Pack<T, VectorOf<T>::LENGTH> *vectors,
-                                               GradientGateShared<T> *shared) {
+                                               StagedGradientShared<T> *shared) {
     GradientMaps<SumOf<T>> maps;
     const bool known = threadIdx.x > 0 || published_words(maps_of<T>(plan, place), 1, &maps);
     if (!__syncthreads_and(known)) {
@@ -331,7 +332,7 @@ static __device__ __noinline__ void work_again(const DiscountView<T> &view, cons
     }
     if (!wait_for_carries(plan, place, shared)) carries_again<T, RIGHT, VECTORS>(view, dy, plan, place, vectors, shared);
     const GatePart<T, RIGHT, VECTORS> part(view, plan.shape, place, plan.packed);
-    const GradientGates<T, RIGHT, VECTORS> gates(vectors);
+    const StagedGradient<T, RIGHT, VECTORS> gates(vectors);
     load_gates(view, dy, plan, part, gates);
     wait_for_gates(view, part, true, true, gates.factor);
     (void)write_part<Affine<SumOf<T>>>(view, dgamma, plan, place, part, gates, shared, true);
@@ -340,16 +341,16 @@ static __device__ __noinline__ void work_again(const DiscountView<T> &view, cons
 template <typename T, bool RIGHT, unsigned VECTORS>
 static __global__ void __launch_bounds__(GATE_THREADS_MAX, BLOCKS_TO_SM)
     gates_kernel(const __grid_constant__ DiscountView<T> view, const T *dy, T *dgamma,
-                 const __grid_constant__ GradientGatePlan plan) {
+                 const __grid_constant__ StagedGradientPlan plan) {
     typedef Pack<T, VectorOf<T>::LENGTH> Vector;
     DYN_SHARED(Vector, vectors);
-    __shared__ GradientGateShared<T> shared;
+    __shared__ StagedGradientShared<T> shared;
     __shared__ unsigned number;
     if (threadIdx.x == 0) number = atomicAdd(plan.started, 1u) + 1;
     __syncthreads();
     const GatePlace place = place_of(plan, number);
     const GatePart<T, RIGHT, VECTORS> part(view, plan.shape, place, plan.packed);
-    const GradientGates<T, RIGHT, VECTORS> gates(vectors);
+    const StagedGradient<T, RIGHT, VECTORS> gates(vectors);
     load_gates(view, dy, plan, part, gates);
     fetch_ahead<T, RIGHT, VECTORS>(view, dy, plan, number);
     wait_for_gates(view, part, false, false, gates.factor);
@@ -378,8 +379,8 @@ template <typename T, bool RIGHT> static Status run_rows(const VariantArgs *args
     const GateShape cut = shape_of(args);
     const size_t bytes = scratch_bytes(args), ahead = (size_t)params_int(args->tunables, "ahead"), blocks = gate_blocks(args, cut);
     PublishedWord *const maps = (PublishedWord *)args->scratch;
-    const GradientGatePlan plan = {cut, (unsigned)(ahead < blocks ? ahead : 0), discount_is_packed(args), maps,
-                                   (unsigned *)(maps + bytes / sizeof(PublishedWord) - 1)};
+    const StagedGradientPlan plan = {cut, (unsigned)(ahead < blocks ? ahead : 0), discount_is_packed(args), maps,
+                                     (unsigned *)(maps + bytes / sizeof(PublishedWord) - 1)};
     const T *dy = (const T *)args->in[IN_DY].data;
     T *dgamma = (T *)args->out[OUT_DGAMMA].data;
     TRY_CUDA(cudaMemsetAsync(maps, PUBLISHED_EMPTY_BYTE, bytes, (cudaStream_t)args->stream));
