@@ -3,6 +3,7 @@
 #include "base/places.h"
 #include "base/text.h"
 #include "base/usercode.h"
+#include "cli/commands.h"
 #include "cli/options.h"
 
 #include <stdio.h>
@@ -67,4 +68,15 @@ Status cases_plan(Plan *plan, const char *command, char *const *words, int count
     /* A function that does not exist is a usage error, not a result of a variant. */
     for (int i = 0; i < plan->item_count; i++) TRY(case_check_function(&plan->items[i].problem));
     return STATUS_OK;
+}
+
+bool cases_devices_fit(const char *verb, RunOptions *options) {
+    int devices[DEVICES_MAX], count = 0;
+    if (!options->devices) return true;
+    if (!devices_parse(options->devices, devices, &count) || options->device != 0) {
+        (void)cli_usage(verb, "--devices '%s': GPUs in ascending order, such as 0,1, or all, without --device", options->devices);
+        return false;
+    }
+    options->device = count > 0 ? devices[0] : 0;
+    return true;
 }

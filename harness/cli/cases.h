@@ -2,6 +2,7 @@
 #ifndef RUNGS_CLI_CASES_H
 #define RUNGS_CLI_CASES_H
 
+#include "pipeline/run.h"
 #include "plan/scenario.h"
 
 /* For a case without its quotes, of which the shell made several words: STATUS_INVALID with the quoted case where a word that names
@@ -12,5 +13,7 @@ Status cases_check(const char *command, char *const *words, int count);
 Status case_check_function(const Case *problem);
 /* Appends what the words name. Errors of cases_check, plan_add_case, plan_add_named and case_check_function. */
 Status cases_plan(Plan *plan, const char *command, char *const *words, int count);
+/* Does --devices name GPUs? Sets `device` to the first. Prints a usage error of the verb else. */
+bool cases_devices_fit(const char *verb, RunOptions *options);
 
 #endif

@@ -135,6 +135,7 @@ int command_reproduce(int argc, char **argv) {
          "everything, claims from five processes, ladders from three: some 24 minutes (default: 10, claims from three)"},
         {"budget", "TIME", CLI_DURATION, &r.options.budget_seconds, "start no row after this time, except the first"},
         {"device", "N", CLI_COUNT, &r.options.device, "CUDA device"},
+        {"devices", "LIST", CLI_TEXT, &r.options.devices, "several, side by side: 0,1 or all"},
         {"resume", NULL, CLI_FLAG, &r.options.resume, "continue the last reproduce, of the same commit on the same machine"},
         {"dry-run", NULL, CLI_FLAG, &r.dry, "list cases, variants, bytes and about how long they take; run nothing"},
         {"json", NULL, CLI_FLAG, &r.as_json, "with --dry-run: an array of objects"},
@@ -147,6 +148,7 @@ int command_reproduce(int argc, char **argv) {
     int code = cli_parse("reproduce", "[SCENARIO...] [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0 && r.as_json && !r.dry) code = cli_usage("reproduce", "--json needs --dry-run");
     if (code == 0 && r.dry && r.options.resume) code = cli_usage("reproduce", "--dry-run lists the whole plan: leave out --resume");
+    if (code == 0 && !cases_devices_fit("reproduce", &r.options)) code = EXIT_USAGE;
     if (code == 0 && r.quick && r.full) code = cli_usage("reproduce", "--quick and --full exclude each other");
     if (code == 0) {
         set_pace(&r);

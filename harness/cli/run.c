@@ -90,6 +90,7 @@ static int check_together(RunArguments *a) {
                          !(a->options.precision > 0 && a->options.precision < 100)))
         return cli_usage("run", "--precision '%s': more than 0%% and less than 100%% are expected, such as 0.5%%", a->precision);
     a->options.precision /= 100;
+    if (!cases_devices_fit("run", &a->options)) return EXIT_USAGE;
     if (a->options.resume && a->dry) return cli_usage("run", "--dry-run lists the whole plan: leave out --resume");
     if (a->options.resume && !a->options.out) return cli_usage("run", "--resume needs the --out FILE that the earlier run wrote");
     return EXIT_GOOD;
@@ -142,6 +143,7 @@ int command_run(int argc, char **argv) {
         {"timeout", "TIME", CLI_DURATION, &a.options.timeout_seconds, "time limit for one call of a variant (default 120s)"},
         {"memory-limit", "SIZE", CLI_BYTES, &a.options.memory_limit_bytes, "host memory limit for one worker (default: none)"},
         {"device", "N", CLI_COUNT, &a.options.device, "CUDA device"},
+        {"devices", "LIST", CLI_TEXT, &a.options.devices, "several, side by side: 0,1 or all"},
         {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)"},
         {"resume", NULL, CLI_FLAG, &a.options.resume, "skip rows that --out already has"},
         {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify only; do not time"},

@@ -140,11 +140,6 @@ static void explain(const Row *row, const Moved *moved, Mode mode, char reason[5
              mode_name(mode), row->timing[mode].stats.median, limit->seconds, moved->read, moved->written, limit->kernel);
 }
 
-/* Peers run where they say. */
-static int kind_of(const VariantEntry *entry) {
-    return entry->backend == BACKEND_CUDA || (entry->backend == BACKEND_PEER && entry->needs_gpu) ? 1 : 0;
-}
-
 /* The first mode that stays faster however often its limit is measured. *moved gets what was measured for this row alone. */
 static Mode confirmed(Limits *limits, Moved *moved, const Row *row) {
     Mode mode = beaten(row, moved);
@@ -196,7 +191,7 @@ static const char *hold(Limits *limits, const Moved *wanted, Row *row, Mode *mod
 static bool limits_hold(const Session *session, char reason[512]) {
     Row *row = session->row;
     Limits *limits = session->limits;
-    Moved wanted = {.kind = kind_of(session->choice->entry)};
+    Moved wanted = {.kind = session_on_gpu(session->choice->entry, false) ? 1 : 0};
     const char *why = !row->timed ? "not timed" : session->options->no_ceilings || !limits ? "peaks were not measured" : NULL;
     Mode mode = MODE_COUNT;
     write_rates(row);

@@ -9,6 +9,7 @@
 #include "pipeline/run.h"
 #include "protocol.h"
 #include "record/environment.h"
+#include "record/identity.h"
 #include "record/program.h"
 #include "record/row.h"
 
@@ -18,11 +19,10 @@
 
 /* ---- Before the first row. */
 
-/* One question to a fresh worker about a device rather than a variant. */
-static Status ask_about_device(const Run *run, const char *what, const char *kind, json_t **reply) {
+Status run_ask_device(int device, const char *what, const char *kind, json_t **reply) {
     Child *child = NULL;
     TRY(child_start(&(ChildOptions){0}, &child));
-    json_t *command = json_pack("{s:s, s:s, s:i}", KEY_DO, what, KEY_KIND, kind, KEY_DEVICE, run->options->device);
+    json_t *command = json_pack("{s:s, s:s, s:i}", KEY_DO, what, KEY_KIND, kind, KEY_DEVICE, device);
     const Status status = child_ask(child, command, 300, reply);
     child_stop(child);
     return status;
@@ -63,7 +63,7 @@ static Status same_campaign(const Run *run, const json_t *environment) {
 static Status record_ceilings(Run *run, const char *kind) {
     json_t *reply = NULL;
     run_tell(run, run->options->begin, run->index, &(RunEvent){.peaks = kind});
-    const Status status = ask_about_device(run, DO_CEILINGS, kind, &reply);
+    const Status status = run_ask_device(run->options->device, DO_CEILINGS, kind, &reply);
     TRY(interrupt_check());
     if (status != STATUS_OK) {
         run_notice(run, "peaks of the %s not measured: %s", kind, status_message());
@@ -89,10 +89,13 @@ static bool plan_uses(const Plan *plan, Backend backend) {
  * asked is not an error. */
 static Status record_environment(Run *run) {
     json_t *facts = NULL;
-    if (run->summary->has_gpu && ask_about_device(run, DO_FACTS, "cuda", &facts) != STATUS_OK)
+    if (run->summary->has_gpu && run_ask_device(run->options->device, DO_FACTS, "cuda", &facts) != STATUS_OK)
         run_notice(run, "cannot query the GPU: %s", status_message());
     json_t *environment = environment_json(run->options->argc, run->options->argv,
                                            run->summary->has_gpu ? run->options->device : -1, json_object_get(facts, KEY_GPU));
+    json_t *hidden = identity_hidden(text_of(json_object_get(facts, KEY_GPU), "uuid"));
+    snprintf(run->gpu_uuid, sizeof run->gpu_uuid, "%s", facts && json_is_string(hidden) ? json_string_value(hidden) : "");
+    json_decref(hidden);
     json_decref(facts);
     if (!environment) return status_fail(STATUS_MEMORY, "no memory for the environment");
     if (interrupt_pending()) { /* programs that were asked for facts ended early */
@@ -145,7 +148,7 @@ static Status judge_claims(Run *run) {
 
 Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary) {
     *summary = (RunSummary){0};
-    Run run = {.plan = plan, .options = options, .summary = summary, .begin = clock_seconds()};
+    Run run = {.plan = plan, .options = options, .summary = summary, .gpu_index = options->device, .begin = clock_seconds()};
     instance_allow(options->timeout_seconds);
     summary->has_gpu = gpu_there(options->device, summary->no_gpu_reason, sizeof summary->no_gpu_reason);
     summary->total = suites_rows(&run);
@@ -158,7 +161,7 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
                         : resume_open(options->resume ? options->out : NULL, &run.done);
     if (status == STATUS_OK && !options->no_ceilings) status = limits_open(options->device, &run.limits);
     if (status == STATUS_OK) status = record_environment(&run);
-    if (status == STATUS_OK) status = suites_run(&run);
+    if (status == STATUS_OK) status = options->devices ? devices_run(&run) : suites_run(&run);
     if (status == STATUS_OK) status = judge_claims(&run);
     limits_close(run.limits);
     supports_close();

@@ -11,6 +11,7 @@
 
 typedef enum EmulatorKind { EMULATOR_IF_NO_GPU, EMULATOR_ADDRESS, EMULATOR_RACE } EmulatorKind;
 
+enum { DEVICES_MAX = 16 };
 enum { BITS_AS_FIT = -1 }; /* 100 to 1000 calls; none where no_ceilings says that rows are only compared */
 
 typedef struct RunEvent RunEvent;
@@ -20,6 +21,7 @@ typedef struct RunOptions {
     char **argv;     /* for the environment line */
     const char *out; /* results file */
     int device;
+    const char *devices; /* "0,1" or "all": several GPUs, side by side (devices.c); NULL: `device` */
     bool verify_only;
     bool no_ceilings;          /* the limits of the machine are not measured: for runs that are only compared with one another */
     bool shared_workers;       /* a worker serves all cases of a variant in a scenario; false: one worker per row */
@@ -123,6 +125,10 @@ typedef struct Run {
     Later later;
     struct Limits *limits; /* of the devices (pipeline/finish.c); NULL: none are measured */
     char id[64];
+    int gpu_index;           /* the GPU of its rows */
+    char gpu_uuid[64];       /* hidden; "": unknown */
+    int beside;              /* so many processes make rows at once, this one included; 0: this one alone */
+    struct Share *share;     /* of a GPU's process: where its rows go (devices.c); NULL: to the file */
     double begin, first_row; /* when the run began, and its first row: the peaks before that tell nothing of the rows' pace */
     size_t index, executed;  /* rows passed by; rows run in this process */
 } Run;
@@ -146,6 +152,31 @@ void later_close(Later *self);
  * come last of all. Items without a class: the plan's order. `make` gets all items of the plan, those of a turn together. */
 Status schedule_run(Run *run, Status (*make)(Run *run, const PlanItem *items, int count));
 
+/* ---- devices.c: on several GPUs each has a process, which makes a part of the rows. All variants of a case, and both sides of a
+ * claim, are in one part. Rows that run on no GPU come afterwards, alone. */
+
+/* Is it a list of `devices`? At most DEVICES_MAX different numbers, in ascending order; *count -1: all. */
+bool devices_parse(const char *list, int devices[DEVICES_MAX], int *count);
+/* All rows of the plan. */
+Status devices_run(Run *run);
+/* In a GPU's process: the row goes to the one that writes. STATUS_DEVICE: the GPU is lost. */
+Status devices_write(Run *run, const PlanItem *item, const Row *row, json_t *line);
+/* Counts a row that was written. */
+void summary_count(RunSummary *summary, Verdict verdict, bool timed, bool emulated);
+
+/* ---- devices_alone.c: do GPUs that work side by side disturb each other? */
+
+/* Medians of the shortest samples of a copy, in the modes cold and complete, of a GPU: alone, and while all others copy, too. */
+typedef struct DeviceTrial {
+    double cold[2], complete[2];
+} DeviceTrial;
+
+/* Asks all of them. */
+Status devices_try(const int *devices, int count, DeviceTrial trials[]);
+/* NULL, or why they may not share: a cold time that is longer than alone by more than 1%. *host: so is a time by the host's clock.
+ */
+const char *devices_disturbed(const int *devices, int count, const DeviceTrial trials[], bool *host);
+
 /* ---- suite.c: the rows of a plan: scenario after scenario, in suites whose cases fit into memory together; in a suite pass after
  * pass, in a pass variant after variant, each on all cases of the suite. So references are computed once, and a pass is a process
  * of each variant. */
@@ -153,6 +184,9 @@ Status schedule_run(Run *run, Status (*make)(Run *run, const PlanItem *items, in
 /* Rows that the plan has on this machine. */
 size_t suites_rows(const Run *run);
 Status suites_run(Run *run);
+
+/* One question to a fresh worker about a device rather than a variant. */
+Status run_ask_device(int device, const char *what, const char *kind, json_t **reply);
 
 /* ---- pipeline.c: plan -> cases -> inputs -> reference -> variants in child processes -> verification -> timing -> rows. */
 

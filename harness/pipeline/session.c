@@ -24,6 +24,10 @@ bool gpu_there(int device, char *no_gpu_reason, size_t size) {
     return false;
 }
 
+bool session_on_gpu(const VariantEntry *entry, bool emulated) {
+    return !emulated && (entry->backend == BACKEND_CUDA || (entry->backend == BACKEND_PEER && entry->needs_gpu));
+}
+
 bool is_emulated(const VariantChoice *choice, EmulatorKind emulator, bool has_gpu) {
     return choice->entry->backend == BACKEND_CUDA && (emulator != EMULATOR_IF_NO_GPU || !has_gpu);
 }

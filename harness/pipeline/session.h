@@ -153,6 +153,8 @@ typedef struct Session {
 
 /* The GPU that a run would use. no_gpu_reason is "" if there is one. */
 bool gpu_there(int device, char *no_gpu_reason, size_t size);
+/* Does it run on a GPU? Peers run where they say. */
+bool session_on_gpu(const VariantEntry *entry, bool emulated);
 /* Would the emulator run this choice? */
 bool is_emulated(const VariantChoice *choice, EmulatorKind emulator, bool has_gpu);
 

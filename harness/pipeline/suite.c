@@ -39,14 +39,14 @@ static Session session_of(const Run *run, const PlanItem *item, const VariantCho
 
 /* ---- One row. */
 
-static void count(RunSummary *summary, const Row *row) {
+void summary_count(RunSummary *summary, Verdict verdict, bool timed, bool emulated) {
     size_t *const OF_VERDICT[] = {[VERDICT_FAIL] = &summary->failed,
                                   [VERDICT_PASS] = &summary->passed,
                                   [VERDICT_SKIP] = &summary->skipped,
                                   [VERDICT_ERROR] = &summary->errors};
-    ++*OF_VERDICT[row->verdict];
-    summary->timed += row->timed;
-    summary->emulated += row->verdict == VERDICT_PASS && row->emulated;
+    ++*OF_VERDICT[verdict];
+    summary->timed += timed;
+    summary->emulated += verdict == VERDICT_PASS && emulated;
 }
 
 /* As before its variant runs. */
@@ -104,13 +104,15 @@ static Status write_row(Batch *batch, Session *row, bool shared) {
     if (row->opened) row->row->worker = shared ? WORKER_SHARED : WORKER_FRESH;
     row->row->confined = confine_available();
     row->row->sandboxed = sandbox_used();
+    row->row->on_gpu = session_on_gpu(row->choice->entry, row->emulated) && row->opened;
+    row->row->gpu_index = run->gpu_index, row->row->gpu_uuid = *run->gpu_uuid ? run->gpu_uuid : NULL;
     row->row->seconds_spent = row->seconds + clock_seconds() - begin;
     TRY(resume_took(&run->done, row->row));
     json_t *line = row_json(row->row);
-    const Status status = rowfile_append(run->file, line);
+    const Status status = run->share ? devices_write(run, row->item, row->row, line) : rowfile_append(run->file, line);
     json_decref(line);
     TRY(status);
-    count(run->summary, row->row);
+    summary_count(run->summary, row->row->verdict, row->row->timed, row->row->emulated);
     run_tell(run, run->options->report, row->index, &(RunEvent){.row = row->row, .refused = row->refused});
     return STATUS_OK;
 }
@@ -250,13 +252,13 @@ static int first_of_case(const PlanItem *items, int index, bool emulated) {
 }
 
 /* How many items from the first on make a suite: one at least. */
-static int fitting(const PlanItem *items, int count, bool emulated) {
-    const size_t available = hostmemory_available_bytes(), most = available ? available / MEMORY_SHARE : SIZE_MAX;
+static int fitting(const PlanItem *items, int count, bool emulated, size_t beside) {
+    const size_t available = hostmemory_available_bytes(), most = available ? available / (MEMORY_SHARE * beside) : SIZE_MAX;
     size_t bytes = 0;
     int files = 0, fit = 0;
     for (; fit < count; fit++) {
         Instance shapes;
-        if (first_of_case(items, fit, emulated) < fit) continue;
+        if (items[fit].variant_count == 0 || first_of_case(items, fit, emulated) < fit) continue;
         if (instance_shapes(plan_item_case(&items[fit], emulated), &shapes) != STATUS_OK) continue;
         bytes += instance_bytes(&shapes);
         files += (DATA_VARIED + MODE_FIRST) * shapes.op->in_count + shapes.op->out_count;
@@ -319,7 +321,7 @@ static Status run_suites(Run *run, const PlanItem *items, int item_count) {
         for (int emulated = 0; emulated < 2; emulated++)
             for (int done = 0; done < count;) {
                 Suite suite = {.items = &items[i + done], .emulated = emulated};
-                suite.count = fitting(suite.items, count - done, suite.emulated);
+                suite.count = fitting(suite.items, count - done, suite.emulated, run->beside > 1 ? (size_t)run->beside : 1);
                 TRY(run_suite(run, &suite));
                 done += suite.count;
             }

@@ -82,6 +82,9 @@ Status plan_filter(Plan *plan, const char *list);
  * case, and those that a claim compares, are in the same; shards take about the same time. STATUS_INVALID if one would have no row.
  */
 Status plan_shard(Plan *plan, int index, int count);
+/* The same for shards 0 to count - 1, of which some may be empty: for each item the first one that it stays together with, and the
+ * shard. */
+Status plan_deal(Plan *plan, int count, int *first, int *shard);
 void plan_free(Plan *plan);
 /* Sets the items' bytes: some ops look at each of their rows to tell. Before the functions below. */
 void plan_measure(Plan *plan);

@@ -97,31 +97,49 @@ static void keep(Plan *plan, const Sharding *self, int index) {
     plan->item_count = items, plan->claim_count = claims;
 }
 
-Status plan_shard(Plan *plan, int index, int count) {
-    if (count < 1 || index < 1 || index > count) return status_fail(STATUS_INVALID, "I/N with I from 1 to N is expected");
+static Status share_out(Plan *plan, int count, Sharding *self) {
     if (count > 1) plan_measure(plan);
     const size_t items = (size_t)plan->item_count;
-    Sharding self = {.first = json_object(),
-                     .together = calloc(items + 1, sizeof *self.together),
-                     .groups = calloc(items + 1, sizeof *self.groups),
-                     .shard = calloc(items + 1, sizeof *self.shard),
-                     .items = plan->item_count};
-    double *load = calloc(items + 1, sizeof *load); /* shards without a row are refused */
-    Status status = self.first && self.together && self.groups && self.shard && load
-                        ? STATUS_OK
-                        : status_fail(STATUS_MEMORY, "no memory for %d shards of %zu cases", count, items);
-    if (status == STATUS_OK) {
-        join_items(plan, &self);
-        make_groups(plan, &self);
-        if (count > self.group_count && count > 1)
-            status = status_fail(STATUS_INVALID,
-                                 "the plan has %d groups of rows that stay together (of a case; of a claim): at most %d shards",
-                                 self.group_count, self.group_count);
+    *self = (Sharding){.first = json_object(),
+                       .together = calloc(items + 1, sizeof *self->together),
+                       .groups = calloc(items + 1, sizeof *self->groups),
+                       .shard = calloc(items + 1, sizeof *self->shard),
+                       .items = plan->item_count};
+    double *load = calloc(items + 1, sizeof *load);
+    const bool memory = self->first && self->together && self->groups && self->shard && load;
+    if (memory) {
+        join_items(plan, self);
+        make_groups(plan, self);
+        deal(self, load, count < self->group_count ? count : self->group_count); /* others stay empty */
     }
-    if (status == STATUS_OK) {
-        deal(&self, load, count);
-        keep(plan, &self, index);
+    free(load);
+    return memory ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for %d shards of %zu cases", count, items);
+}
+
+static void sharding_free(Sharding *self) {
+    json_decref(self->first), free(self->together), free(self->groups), free(self->shard);
+}
+
+Status plan_shard(Plan *plan, int index, int count) {
+    if (count < 1 || index < 1 || index > count) return status_fail(STATUS_INVALID, "I/N with I from 1 to N is expected");
+    Sharding self;
+    Status status = share_out(plan, count, &self);
+    if (status == STATUS_OK && count > self.group_count && count > 1)
+        status = status_fail(STATUS_INVALID,
+                             "the plan has %d groups of rows that stay together (of a case; of a claim): at most %d shards",
+                             self.group_count, self.group_count);
+    if (status == STATUS_OK) keep(plan, &self, index);
+    sharding_free(&self);
+    return status;
+}
+
+Status plan_deal(Plan *plan, int count, int *first, int *shard) {
+    Sharding self;
+    const Status status = share_out(plan, count, &self);
+    for (int i = 0; i < plan->item_count && status == STATUS_OK; i++) {
+        first[i] = first_of(&self, i);
+        shard[i] = self.shard[first[i]] - 1;
     }
-    json_decref(self.first), free(self.together), free(self.groups), free(self.shard), free(load);
+    sharding_free(&self);
     return status;
 }

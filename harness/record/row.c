@@ -115,7 +115,7 @@ json_t *row_json(const Row *row) {
     if (!json) return NULL;
     json_t *tail = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?, s:o, s:o, s:o, s:{s:s?, s:s?, s:s?}, "
-        "s:s, s:s?, s:s?, s:f}",
+        "s:s, s:s?, s:s?, s:f, s:o}",
         "errors", all_errors(row), "tells", definitions_json(row, row->rejects), "does_not_tell",
         definitions_json(row, row->admits), "reverified", row->reverified ? json_true() : json_null(), "timing", all_timing(row),
         "timed_on_one_input", row->timed ? json_boolean(row_on_one_input(row)) : json_null(), "why_not_timed", row->why_not_timed,
@@ -127,7 +127,8 @@ json_t *row_json(const Row *row) {
         row->worker == WORKER_NONE ? json_null() : json_boolean(row->sandboxed), "threads",
         row->threads > 0 ? json_integer(row->threads) : json_null(), "code", "sass_hash", row->sass_hash, "host_hash",
         row->host_hash, "reason", row->no_hash_reason, "verdict", verdict_name(row->verdict), "counts_reason", row->counts_reason,
-        "draw", row->draw[0] ? row->draw : NULL, "seconds_spent", row->seconds_spent);
+        "draw", row->draw[0] ? row->draw : NULL, "seconds_spent", row->seconds_spent, "gpu",
+        row->on_gpu ? json_pack("{s:i, s:s?}", "index", row->gpu_index, "uuid", row->gpu_uuid) : json_null());
     if (!tail || json_object_update(json, tail) != 0) {
         json_decref(json);
         json = NULL;

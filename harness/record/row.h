@@ -210,6 +210,9 @@ typedef struct Row {
     char *no_energy_reason; /* NULL: it was measured, if it was wanted */
     Bits bits;
     const char *no_bits_reason; /* NULL: they were tried */
+    bool on_gpu;                /* then: which */
+    int gpu_index;
+    const char *gpu_uuid; /* hidden; NULL: unknown */
     RowWorker worker;
     bool confined;  /* the worker could write nothing that decides a row (device/confine.h) */
     bool sandboxed; /* device/sandbox.h */
