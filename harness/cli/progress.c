@@ -197,7 +197,9 @@ static bool is_bad(const Row *row) {
 
 /* A row or a claim, as it stands in the file. */
 static void print_json(const RunEvent *event) {
-    json_t *line = event->claim ? json_incref((json_t *)(uintptr_t)event->claim) : row_json(event->row);
+    json_t *line = event->claim  ? json_incref((json_t *)(uintptr_t)event->claim)
+                   : event->line ? json_incref((json_t *)(uintptr_t)event->line)
+                                 : row_json(event->row);
     if (line && json_dumpf(line, stdout, JSON_COMPACT) == 0) putchar('\n');
     fflush(stdout);
     json_decref(line);

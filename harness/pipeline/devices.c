@@ -15,16 +15,15 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char KEY_GROUP[] = "group", KEY_ROW[] = "row", KEY_LOST[] = "lost", KEY_DONE[] = "done", KEY_VERDICT[] = "verdict";
+static const char KEY_ITEM[] = "item", KEY_CHOICE[] = "choice", KEY_ROW[] = "row", KEY_LOST[] = "lost", KEY_REFUSED[] = "refused",
+                  KEY_DONE[] = "done";
 
 typedef struct Gpu {
     int index;
@@ -49,18 +48,17 @@ typedef struct Sharing {
     Run *run;
     Gpu gpus[DEVICES_MAX];
     int count;
-    bool stand_in;        /* CPUs stand in for GPUs: for tests */
-    bool host_disturbed;  /* rows by the host's clock are made alone */
-    Plan plan;            /* what the GPUs make */
-    int *first;           /* of each item */
-    Group *groups;        /* by the first item */
-    atomic_size_t *index; /* rows reported by all processes */
+    bool stand_in;       /* CPUs stand in for GPUs: for tests */
+    bool host_disturbed; /* rows by the host's clock are made alone */
+    Plan plan;           /* what the GPUs make */
+    int *first;          /* of each item */
+    Group *groups;       /* by the first item */
 } Sharing;
 
 struct Share {
     Sharing *sharing;
     int gpu;
-    FILE *out;
+    int out;
 };
 
 bool devices_parse(const char *list, int devices[DEVICES_MAX], int *count) {
@@ -180,34 +178,33 @@ static Status part_make(const Sharing *self, bool shared, Plan *out) {
 
 /* ---- The process of a GPU. */
 
-static void say(FILE *out, json_t *message) {
-    (void)json_dumpf(message, out, JSON_COMPACT);
-    (void)fputc('\n', out);
-    (void)fflush(out);
+static void say(int out, json_t *message) {
+    char *text = json_dumps(message, JSON_COMPACT);
+    const size_t length = text ? strlen(text) : 0;
+    if (text) text[length] = '\n'; /* in the place of the zero */
+    for (size_t sent = 0; text && sent <= length;) {
+        const ssize_t wrote = write(out, text + sent, length + 1 - sent);
+        if (wrote < 0 && errno != EINTR) break;
+        sent += wrote > 0 ? (size_t)wrote : 0;
+    }
+    free(text);
     json_decref(message);
 }
 
-Status devices_write(Run *run, const PlanItem *item, const Row *row, json_t *line) {
+Status devices_write(Run *run, const Session *session, json_t *line) {
     const struct Share *share = run->share;
     const Sharing *self = share->sharing;
+    const Row *row = session->row;
+    const PlanItem *item = session->item;
     json_t *reply = NULL;
     const bool error = row->verdict == VERDICT_ERROR;
     if (error && !self->stand_in) TRY(run_ask_device(run->gpu_index, DO_FACTS, "cuda", &reply));
     json_decref(reply);
     const bool killed = error && row->reason && strstr(row->reason, "crashed: signal 9") != NULL;
-    say(share->out, json_pack("{s:i, s:b, s:O, s:i, s:b}", KEY_GROUP, self->first[item - self->plan.items], KEY_LOST, killed,
-                              KEY_ROW, line, KEY_VERDICT, (int)row->verdict, KEY_TIMING, row->timed));
+    say(share->out,
+        json_pack("{s:i, s:i, s:b, s:b, s:O}", KEY_ITEM, (int)(item - self->plan.items), KEY_CHOICE,
+                  (int)(session->choice - item->variants), KEY_LOST, killed, KEY_REFUSED, session->refused, KEY_ROW, line));
     return STATUS_OK;
-}
-
-/* A row is reported as it is made, with its number among those of all. */
-static void tell(void *context, const RunEvent *event) {
-    const struct Share *share = context;
-    const Run *run = share->sharing->run;
-    RunEvent numbered = *event;
-    numbered.index = atomic_fetch_add(share->sharing->index, 1) + 1;
-    numbered.total = run->summary->total;
-    if (run->options->report) run->options->report(run->options->context, &numbered);
 }
 
 static void pass_notice(void *context, const char *text) {
@@ -230,14 +227,14 @@ static _Noreturn void serve(Sharing *self, int gpu, int pipe) {
     RunSummary summary = *self->run->summary;
     RunOptions options = *self->run->options;
     Run own = *self->run;
-    struct Share share = {self, gpu, fdopen(pipe, "w")};
+    struct Share share = {self, gpu, pipe};
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     (void)signal(SIGTERM, interrupt_note); /* the other process has the last word */
     (void)signal(SIGINT, interrupt_note);
     take_cores(gpu, self->count);
     summary.left_by_budget = summary.resumed = 0;
     options.device = self->gpus[gpu].index;
-    options.begin = NULL, options.report = tell, options.notice = pass_notice, options.context = &share;
+    options.begin = NULL, options.report = NULL, options.notice = pass_notice, options.context = &share;
     own.options = &options, own.summary = &summary, own.plan = &self->plan, own.share = &share, own.beside = self->count;
     own.gpu_index = options.device, own.limits = NULL;
     memcpy(own.gpu_uuid, self->gpus[gpu].uuid, sizeof own.gpu_uuid);
@@ -281,18 +278,33 @@ static Status write_group(Sharing *self, Group *group) {
     json_t *message;
     json_array_foreach(group->rows, i, message) {
         TRY(rowfile_append(self->run->file, json_object_get(message, KEY_ROW)));
-        summary_count(self->run->summary, (Verdict)json_integer_value(json_object_get(message, KEY_VERDICT)),
-                      json_is_true(json_object_get(message, KEY_TIMING)), false);
+        summary_count(self->run->summary, line_verdict(json_object_get(message, KEY_ROW)),
+                      line_timed(json_object_get(message, KEY_ROW)), false);
     }
     json_array_clear(group->rows);
     group->done = true;
     return STATUS_OK;
 }
 
+static Status report(Sharing *self, const PlanItem *item, const json_t *message) {
+    Run *run = self->run;
+    const VariantChoice *choice = &item->variants[json_integer_value(json_object_get(message, KEY_CHOICE))];
+    json_t *line = json_object_get(message, KEY_ROW);
+    Row row;
+    TRY(row_begin(run->id, item, &item->problem, choice, false, &row));
+    row_read(line, &row);
+    run_tell(run, run->options->report, ++run->index,
+             &(RunEvent){.row = &row, .line = line, .refused = json_is_true(json_object_get(message, KEY_REFUSED))});
+    row_free(&row);
+    return STATUS_OK;
+}
+
 static Status take_line(Sharing *self, Gpu *gpu, const char *line) {
     json_t *message = json_loads(line, 0, NULL);
-    const json_t *number = json_object_get(message, KEY_GROUP), *done = json_object_get(message, KEY_DONE);
-    Group *group = number ? &self->groups[json_integer_value(number)] : NULL;
+    const json_t *number = json_object_get(message, KEY_ITEM), *done = json_object_get(message, KEY_DONE);
+    const PlanItem *item = number ? &self->plan.items[json_integer_value(number)] : NULL;
+    Group *group = item ? &self->groups[self->first[json_integer_value(number)]] : NULL;
+    const Status reported = item ? report(self, item, message) : STATUS_OK;
     if (json_object_get(message, KEY_ERROR))
         run_notice(self->run, "GPU %d: %s", gpu->index, json_string_value(json_object_get(message, KEY_ERROR)));
     if (done) {
@@ -303,6 +315,7 @@ static Status take_line(Sharing *self, Gpu *gpu, const char *line) {
     if (group) group->again |= group->tries == 0 && json_is_true(json_object_get(message, KEY_LOST));
     if (group) json_array_append(group->rows, message);
     json_decref(message);
+    TRY(reported);
     return group && !group->again && json_array_size(group->rows) == group->expected ? write_group(self, group) : STATUS_OK;
 }
 
@@ -323,6 +336,7 @@ static Status close_gpu(Sharing *self, int d) {
             continue;
         }
         left++;
+        self->run->index -= json_array_size(group->rows);
         json_array_clear(group->rows);
     }
     if (left > 0 && !interrupt_pending())
@@ -426,7 +440,6 @@ static Status run_shared(Sharing *self) {
     for (int i = 0; i < self->plan.item_count && self->groups; i++) json_decref(self->groups[i].rows);
     for (int d = 0; d < self->count; d++) text_free(&self->gpus[d].text);
     free(self->first), free(self->groups);
-    self->run->index = *self->index;
     return status;
 }
 
@@ -452,12 +465,9 @@ Status devices_run(Run *run) {
     Sharing self = {.run = run};
     choose(&self);
     if (!may_share(&self)) return suites_run(run);
-    self.index = mmap(NULL, sizeof *self.index, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (self.index == MAP_FAILED) return status_fail(STATUS_MEMORY, "no memory for a counter");
     Status status = part_make(&self, true, &self.plan);
     if (status == STATUS_OK) status = run_shared(&self);
     if (status == STATUS_OK) status = run_rest(&self);
     part_free(&self.plan);
-    (void)munmap(self.index, sizeof *self.index);
     return status;
 }

@@ -15,6 +15,7 @@ enum { DEVICES_MAX = 16 };
 enum { BITS_AS_FIT = -1 }; /* 100 to 1000 calls; none where no_ceilings says that rows are only compared */
 
 typedef struct RunEvent RunEvent;
+struct Session;
 
 typedef struct RunOptions {
     int argc;
@@ -51,6 +52,7 @@ struct RunEvent {
     size_t index, total; /* row index of total */
     /* One of them, which was just written or begins. */
     const Row *row;
+    const json_t *line; /* of a row that another process made, which has all of it; else NULL */
     const json_t *claim;
     const char *peaks; /* kind of device whose peaks are measured */
     bool refused;      /* a skip for what the variant or the machine cannot do, known before anything ran */
@@ -160,7 +162,7 @@ bool devices_parse(const char *list, int devices[DEVICES_MAX], int *count);
 /* All rows of the plan. */
 Status devices_run(Run *run);
 /* In a GPU's process: the row goes to the one that writes. STATUS_DEVICE: the GPU is lost. */
-Status devices_write(Run *run, const PlanItem *item, const Row *row, json_t *line);
+Status devices_write(Run *run, const struct Session *session, json_t *line);
 /* Counts a row that was written. */
 void summary_count(RunSummary *summary, Verdict verdict, bool timed, bool emulated);
 

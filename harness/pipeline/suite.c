@@ -109,7 +109,7 @@ static Status write_row(Batch *batch, Session *row, bool shared) {
     row->row->seconds_spent = row->seconds + clock_seconds() - begin;
     TRY(resume_took(&run->done, row->row));
     json_t *line = row_json(row->row);
-    const Status status = run->share ? devices_write(run, row->item, row->row, line) : rowfile_append(run->file, line);
+    const Status status = run->share ? devices_write(run, row, line) : rowfile_append(run->file, line);
     json_decref(line);
     TRY(status);
     summary_count(run->summary, row->row->verdict, row->row->timed, row->row->emulated);

@@ -152,6 +152,22 @@ Verdict line_verdict(const json_t *line) {
     return VERDICT_FAIL;
 }
 
+bool line_timed(const json_t *line) {
+    return json_is_object(json_object_get(line, "timing"));
+}
+
+void row_read(const json_t *line, Row *row) {
+    const char *draw = json_string_value(json_object_get(line, "draw")),
+               *bits = json_string_value(json_object_get(json_object_get(line, "bits"), "outcome"));
+    row->verdict = line_verdict(line);
+    row_set_text(&row->reason, json_string_value(json_object_get(line, "reason")));
+    row->timed = line_timed(line);
+    if (row->timed) timing_read(json_object_get(line, "timing"), row->timing);
+    row->why_not_timed = json_string_value(json_object_get(line, "why_not_timed"));
+    row->bits.differ = bits && strcmp(bits, "differ") == 0;
+    snprintf(row->draw, sizeof row->draw, "%s", draw ? draw : "");
+}
+
 double line_seconds_spent(const json_t *line) {
     return json_number_value(json_object_get(line, "seconds_spent"));
 }

@@ -239,6 +239,9 @@ json_t *row_json(const Row *row);
 typedef enum LineKind { LINE_OTHER, LINE_ENVIRONMENT, LINE_CEILINGS, LINE_ROW, LINE_CLAIM } LineKind;
 LineKind line_kind(const json_t *line);
 Verdict line_verdict(const json_t *line);
+bool line_timed(const json_t *line);
+/* Into a row as it was before its variant ran: what is told of it on a terminal. Texts are the line's. */
+void row_read(const json_t *line, Row *row);
 double line_seconds_spent(const json_t *line);
 void line_row_key(const json_t *line, char key[ROW_KEY_MAX]);
 

@@ -64,6 +64,8 @@ MAY_PRINT = {
     "harness/worker/worker.c": "started by hand it says how it is meant to be started",
     "harness/base/params.c": "a parameter that was never declared is a bug of ours: abort",
     "harness/base/process.c": "_exit of the processes that it forks",
+    "harness/pipeline/devices.c": "_exit of the processes that it forks",
+    "harness/pipeline/devices_alone.c": "likewise",
     "harness/device/descendants.c": "_exit of the process that it forks",
     "harness/device/cpu.c": "_exit of the child that tries to start threads",
     "harness/device/spawn.c": "_exit after a failed exec in the child",
