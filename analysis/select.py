@@ -149,13 +149,18 @@ def timed_rows(results, mode="cold"):
     return [row for row in results.rows if r.median(row, mode)]
 
 
-def main_machine(results):
-    """The machine that has most timed rows, GPUs first: figures show one machine."""
+def machines(results):
+    """Those with timed rows, GPUs first, of them those with most."""
     count = collections.Counter()
     for row in timed_rows(results):
         gpu = (results.environment(row).get("gpu") or {}).get("name")
         count[results.machine(row)] += 1 + (10**6 if gpu else 0)
-    return count.most_common(1)[0][0] if count else None
+    return [name for name, _ in count.most_common()]
+
+
+def main_machine(results):
+    """Figures show one machine."""
+    return next(iter(machines(results)), None)
 
 
 def on_main_machine(results, rows):

@@ -46,7 +46,8 @@ def write_pages(results, drawn, why_none, args):
     pages = {op: args.details / f"{op}.md" for op in ops}
 
     def links(source):
-        fixed = {"method": ROOT / "docs/METHOD.md", "results": ROOT / "results", "report": args.out, **pages}
+        documents = {"method": ROOT / "docs/METHOD.md", "statistics": ROOT / "docs/COMPARISON.md"}
+        fixed = {**documents, "results": ROOT / "results", "report": args.out, **pages}
         return {name: link(target, source) for name, target in fixed.items()}
 
     def pictures(source):

@@ -1,7 +1,7 @@
-"""Do repeated calls of a variant on one input give the same bits, and what does it cost to ask for that?"""
+"""Do repeated calls of a variant on one input give the same bits, what does it cost to ask for that, and what do calls cost in joules?"""
 
 from analysis import rows as r
-from analysis.format import many, significant
+from analysis.format import many, significant, table
 from analysis.report.rivals import fastest, times_faster
 from analysis.report.standing import bound_words, case_words
 
@@ -46,3 +46,32 @@ def price_text(found):
         )
     text += f"; and {len(costly) - MOST} more" if len(costly) > MOST else ""
     return text + (f" (each row {least:,} calls or more)." if least else ".")
+
+
+def energy_table(found):
+    """Of each case that was metered our fastest variant and the fastest rival."""
+    lines = []
+    for op, cases in found.items():
+        for some in cases.values():
+            metered = [row for row in some.rows if (row.get("energy") or {}).get("joules") is not None]
+            for row in sorted(metered, key=lambda row: row["energy"]["joules"]):
+                told = row["energy"]
+                per = told.get("joules_per_element")
+                lines.append(
+                    [
+                        f"{op} {case_words(row)}",
+                        f"`{r.name_of(row)}`",
+                        f"{significant(1e3 * told['joules'])} ({significant(1e3 * told['low'])} to {significant(1e3 * told['high'])})",
+                        significant(1e12 * per) if per else "-",
+                        significant(told["watts"]),
+                    ]
+                )
+    return table(["case", "variant", ">mJ a call", ">pJ an element", ">W"], lines) if lines else ""
+
+
+def price(found):
+    """Of each op what equal bits cost; then joules."""
+    said = [(op, price_text(some).strip()) for op, some in found.items()]
+    lines = [f"- {op}: {text}" for op, text in said if text]
+    bits = "\n".join(lines) or "The bits of repeated calls were compared in no case of these runs."
+    return f"{bits}\n\n{energy_table(found) or 'No call of these runs was metered (`run --energy`).'}"

@@ -1,12 +1,9 @@
 """Sections of the report on verification: accuracy, what failed, was skipped or not tested."""
 
 import collections
-import re
-
 from analysis import rows as r
-from analysis.claim_text import OUTCOMES, is_shown
+from analysis.claim_text import is_shown
 from analysis.format import details, folded, many, says_something, table
-from analysis.report.claims import clipped, ranges, reason_of
 from analysis.report.ladder import VERDICT_ORDER, ratio
 
 
@@ -120,70 +117,32 @@ def skipped(results):
     )
 
 
-# ---- What was not tested: claims that were not judged, variants that were skipped, crashed or only emulated, outputs that are not judgeable.
+# ---- What was not tested.
 
 
-PARAMETER = re.compile(r"^\w+=[^ :]+:? ")  # "k=20: ...": the same reason for each k
-MOST_REASONS = 8  # of one kind, in a report; the page of an op has all of them
-
-
-def claims_not_judged(pairs):
-    found = collections.defaultdict(list)
-    for number, c in pairs:
-        if c.get("outcome") in ("not_testable", "not_run") and not is_shown(c):
-            found[OUTCOMES[c["outcome"]], reason_of(c) or "no reason recorded"].append(number)
-    return [f"- Claim {ranges(numbers)}, {what}: {clipped(why, 200)}" for (what, why), numbers in found.items()]
-
-
-def reasons_skipped(results):
-    found = collections.defaultdict(lambda: collections.defaultdict(int))
-    for row in results.rows:
-        if row["verdict"] == "skip":
-            found[clipped(PARAMETER.sub("", row.get("reason") or "no reason recorded"), 160)][row["variant"]] += 1
-    return [
-        f"- Skipped, {reason}: {', '.join(f'`{name}`' for name in sorted(variants)[:5])}{f' and {len(variants) - 5} more' if len(variants) > 5 else ''} ({many(sum(variants.values()), 'row')})"
-        for reason, variants in sorted(found.items(), key=lambda item: -sum(item[1].values()))
-    ]
-
-
-def errors(results):
-    found = collections.Counter(row["variant"] for row in results.rows if row["verdict"] == "error")
-    return [f"- Ended in an error: `{name}` ({many(count, 'row')})" for name, count in found.most_common()]
-
-
-def count_emulated(results):
-    rows = many(sum(r.is_emulated(row) and row["verdict"] != "skip" for row in results.rows), "row")
-    return [f"- {rows} of CUDA kernels ran in the emulator on the CPU: verified, not timed."] * (rows != "0 rows")
-
-
-def vague(results):
-    found = collections.defaultdict(collections.Counter)
-    for row in results.rows:
-        if row["verdict"] in ("pass", "skip"):
-            for name in r.unjudged(row):
-                found[row["op"]][name] += 1
-    return [
-        f"- Not judgeable in {op}, because the tolerance would let 0 pass: "
-        + ", ".join(f"{name} ({many(count, 'row')})" for name, count in sorted(names.items()))
-        for op, names in sorted(found.items())
-    ]
-
-
-def shortened(lines):
-    more = len(lines) - MOST_REASONS
-    return lines[:MOST_REASONS] + [f"- {many(more, 'more reason')}: on the pages of the ops"] * (more > 0)
-
-
-def untested(results, pairs):
-    lines = [
-        line
-        for some in (
-            claims_not_judged(pairs),
-            reasons_skipped(results),
-            errors(results),
-            count_emulated(results),
-            vague(results),
-        )
-        for line in shortened(some)
-    ]
-    return "\n".join(lines) or "Everything that was asked for ran."
+def limits(results, pairs):
+    """Counts, as a list; reasons are on the pages of the ops."""
+    outcomes = collections.Counter(c.get("outcome") for _, c in pairs if not is_shown(c))
+    verdicts = collections.Counter(row["verdict"] for row in results.rows)
+    emulated = sum(r.is_emulated(row) and row["verdict"] != "skip" for row in results.rows)
+    vague = sorted(
+        {f"{row['op']} {name}" for row in results.rows if row["verdict"] != "fail" for name in r.unjudged(row)}
+    )
+    said = (
+        (
+            outcomes["not_testable"] + outcomes["not_run"],
+            f"{many(outcomes['not_testable'], 'test')} of statements cannot be made here, {outcomes['not_run']} were not run.",
+        ),
+        (
+            verdicts["skip"],
+            f"{many(verdicts['skip'], 'row')} of {len(results.rows)} were skipped: a variant does not support the case, or would take too long.",
+        ),
+        (verdicts["error"], f"{many(verdicts['error'], 'row')} ended in an error."),
+        (emulated, f"{many(emulated, 'row')} of CUDA kernels ran in the emulator: verified, not timed."),
+        (vague, f"Not judgeable in some cases, because the tolerance would let 0 pass: {', '.join(vague)}."),
+    )
+    return "\n".join(
+        f"- {text} Reasons: on the pages of the ops." if k < 2 else f"- {text}"
+        for k, (some, text) in enumerate(said)
+        if some
+    )

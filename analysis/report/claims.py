@@ -96,6 +96,19 @@ def outcome_counts(claims):
     return "; not counted: ".join(filter(None, (counted, ", ".join(others)))) or "none"
 
 
+def short_counts(claims):
+    """ "hold: accuracy and counts 12 of 12; speed-ups 1 of 9 (6 another size, 1 far, 1 not at all)"."""
+    measured = [c for c in claims if is_counted(c) and c.get("outcome") in MEASURED]
+    kinds = []
+    for name, wanted in (("accuracy and counts", True), ("speed-ups", False)):
+        found = totals([c for c in measured if (c.get("quantity") in EXACT) == wanted])
+        others = ((found["direction"], "another size"), (found["far"], "far"), (found["fails"], "not at all"))
+        beside = ", ".join(f"{count} {words}" for count, words in others if count)
+        if sum(found.values()):
+            kinds.append(f"{name} {found['holds']} of {sum(found.values())}{f' ({beside})' if beside else ''}")
+    return f"hold: {'; '.join(kinds)}" if kinds else "no statement was tested"
+
+
 def summary(claims):
     """ "99 published statements, 152 tests, holding: accuracy and counts 35 of 35; ..."."""
     return f"{many(len({identity(c) for c in claims if not is_finding(c)}), 'published statement')}, {many(len(claims), 'test')}, {outcome_counts(claims)}"
@@ -144,16 +157,18 @@ def tested(claims, program, everywhere):
     return "; ".join(outcomes) or "-"
 
 
+def source_link(claim):
+    title = claim.get("source") or "-"
+    return f"[{title}]({claim['url']})" if claim.get("url") else title
+
+
 def source_words(claim):
     """Where it was published, as a link, and on what."""
-    title, section = claim.get("source") or "-", f", {claim['section']}" if claim.get("section") else ""
-    link = f"[{title}]({claim['url']})" if claim.get("url") else title
-    return link + section, claim.get("hardware") or "-"
+    return source_link(claim) + (f", {claim['section']}" if claim.get("section") else ""), claim.get("hardware") or "-"
 
 
-def claims_table(pairs, most=110, sources=False):
-    """A line for what was published: number, op (where it begins), statement, size and mode, published, then what came of it with each program. most: letters of a statement; sources: also where it was published, on
-    what hardware."""
+def claims_table(pairs, most):
+    """A line for what was published: number, op (where it begins), statement, size and mode, published, then what came of it with each program. most: letters of a statement."""
     lines, before = [], None
     for number, some in sorted(r.grouped(pairs, lambda pair: pair[0]).items()):
         claims = [c for _, c in some]
@@ -167,20 +182,56 @@ def claims_table(pairs, most=110, sources=False):
                 places[0] or "-" if len(places) == 1 else "several",
                 published(claims[0]),
                 *(tested(claims, program, len(places) == 1) for program in PROGRAMS),
-                *(source_words(claims[0]) if sources else ()),
+                *source_words(claims[0]),
             ]
         )
-    header = ["#", "op", "published statement", ">size", ">published", *PROGRAMS]
-    return table(header + ["source", "hardware"] * sources, lines)
+    header = ["#", "op", "published statement", ">size", ">published", *PROGRAMS, "source", "hardware"]
+    return table(header, lines)
 
 
-def cross_table(claims):
-    """Programs x outcomes: how many."""
-    counted = [c for c in claims if not is_finding(c) and not is_shown(c)]
-    count = collections.Counter((c.get("program"), c.get("outcome")) for c in counted)
-    used = [key for key in OUTCOMES if any(count[program, key] for program in PROGRAMS)]
-    lines = [[program, *(count[program, key] or "-" for key in used)] for program in PROGRAMS]
-    return table(["program", *(f">{OUTCOMES[key]}" for key in used)], [line for line in lines if set(line[1:]) - {"-"}])
+def told(claims):
+    """Of the claims of one statement the one that says most: of the source's own program, else of its algorithm, else of its successor; first that at the published size."""
+    programs = PROGRAMS[:3]
+    measured = [c for c in claims if c.get("outcome") in MEASURED and is_counted(c) and c.get("program") in programs]
+    return min(measured, key=lambda c: programs.index(c["program"]), default=None)
+
+
+def clause(text, least=4, most=16):
+    """The first part of a note, between full stops, colons and semicolons, that is neither a word nor a paragraph."""
+    parts = (part.split() for part in re.split(r"[.:;](?: |$)", text or ""))
+    return " ".join(next((words for words in parts if least <= len(words) <= most), ["-"]))
+
+
+def card_of(claim):
+    """ ", NVIDIA P100": the card of its hardware, if one is named."""
+    found = re.search(r"NVIDIA (?:RTX )?[\w]+", claim.get("hardware") or "")
+    return f", {found[0]}" if found else ""
+
+
+def statement_table(pairs, most):
+    """The first statements of each op, taken in turns: what was published, what was measured, and why."""
+    by_op = {}
+    for number, some in r.grouped(pairs, lambda pair: pair[0]).items():
+        chosen = told([c for _, c in some])
+        if chosen:
+            by_op.setdefault(r.op_of(chosen), []).append((number, chosen))
+    turns = sorted((k, number, c) for some in by_op.values() for k, (number, c) in enumerate(some))[:most]
+    lines, before, told_why = [], None, set()
+    for _, number, c in sorted(turns, key=lambda turn: turn[1]):
+        words = clipped(statement_of(c), 90)
+        lines.append(
+            [
+                r.op_of(c) if r.op_of(c) != before else "",
+                f"[{words}]({c['url']})" if c.get("url") else words,
+                f"{published(c)}{card_of(c)}",
+                here(c),
+                f"{outcome_words(c)} ({c['program'][0]})",
+                "-" if clause(c.get("note")) in told_why else clause(c.get("note")),
+            ]
+        )
+        before = r.op_of(c)
+        told_why.add(clause(c.get("note")))
+    return table(["op", "statement", "published, on", ">here", "outcome", "why"], lines) if lines else ""
 
 
 def ranges(numbers):
@@ -233,7 +284,8 @@ def of_op(pairs, pictures):
     parts = [
         *filter(None, map(intro_of, dict.fromkeys(c.get("scenario") for _, c in pairs))),
         pictures_of(pictures, "claims"),
-        claims_table(pairs, 300, sources=True),
+        HOW,
+        claims_table(pairs, 300),
     ]
     known = sharing(pairs, lambda c: c.get("note"), split=True) + sharing(pairs, reason_of)
     if known:
@@ -254,15 +306,31 @@ def about_lines(text):
     return [line.strip() for line in found.group(1).splitlines()] if found else []
 
 
+TODAY = "Today. "  # how the paragraph begins that the report prints of a source
+
+
+def paragraphs(text):
+    """Of `about`."""
+    lines = "\n".join(about_lines(text))
+    return [part.replace("\n", " ") for part in re.split(r"\n\n+", lines) if part]
+
+
 def first_paragraph(text):
-    lines = about_lines(text)
-    end = lines.index("") if "" in lines else len(lines)
-    return FOLLOWS.sub("", " ".join(lines[:end]))
+    return FOLLOWS.sub("", next(iter(paragraphs(text)), ""))
+
+
+def scenario_text(name):
+    """By the scenario's name in a row or claim; nothing for scenarios that are not of this checkout."""
+    path = FOLDER / f"{name}.yaml"
+    if not name or path.resolve().parent.parent != FOLDER or not path.is_file():
+        return ""
+    return path.read_text(encoding="utf-8")
 
 
 def intro_of(scenario):
-    """By the scenario's name in a row or claim; nothing for scenarios that are not of this checkout."""
-    path = FOLDER / f"{scenario}.yaml"
-    if not scenario or path.resolve().parent.parent != FOLDER or not path.is_file():
-        return ""
-    return first_paragraph(path.read_text(encoding="utf-8"))
+    return first_paragraph(scenario_text(scenario))
+
+
+def today_of(scenario):
+    found = (text for text in paragraphs(scenario_text(scenario)) if text.startswith(TODAY))
+    return next(found, "").removeprefix(TODAY)

@@ -167,16 +167,28 @@ def commands(runs):
 
 
 def reproduce(results):
-    """The commands that made the rows, by commit, and one that measures a single row again."""
+    """The commands that made the rows, by commit."""
     known_runs, _ = runs_with_rows(results)
     lines = []
     for commit, runs in r.grouped(known_runs, lambda e: e.get("commit")).items():
         lines += [*([f"git checkout {commit}"] if commit else []), *commands(runs)]
-    parts = ["```sh\n" + "\n".join(lines if 0 < len(lines) <= MOST_LINES else ["./rungs reproduce --full"]) + "\n```"]
-    timed = select.timed_rows(results)
-    if timed:
-        row = min(timed, key=lambda row: (r.device_of(row) != "cuda", -select.weight(row), r.median(row), row["spec"]))
-        parts.append(
-            f"A single row, for example:\n\n```sh\n./rungs run {shlex.quote(row['case'])} --variants {shlex.quote(row['variant'])}\n```"
-        )
-    return "\n\n".join(parts)
+    return "```sh\n" + "\n".join(lines if 0 < len(lines) <= MOST_LINES else ["./rungs reproduce --full"]) + "\n```"
+
+
+def status(results):
+    """Version, date, machines and commits of the rows."""
+    runs, _ = runs_with_rows(results)
+    version, dates = (
+        (runs[-1].get("rungs") if runs else None),
+        [(e.get("date") or "")[:10] for e in runs if e.get("date")],
+    )
+    commits = ", ".join(f"`{name}`" for name in dict.fromkeys(map(commit_of, runs)))
+    days = " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else "unknown"
+    names = ", ".join(name for name in select.machines(results) if name) or "no machine that was timed"
+    return f"rungs {known(version)}, rows of {days}, {names}; commit {commits or 'unknown'}."
+
+
+def cite(results):
+    """The release that the rows name."""
+    version = next((e.get("rungs") for e in reversed(runs_with_rows(results)[0])), None)
+    return f"Cite as: The rungs authors, *rungs: a benchmark and verification harness for CPU and CUDA kernels*, version {known(version)} (CITATION.cff)."

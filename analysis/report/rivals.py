@@ -62,9 +62,9 @@ def standing_of(rows, published):
     return Standing(rows, *of_rivals, best(strict, "ours"), published)
 
 
-def standings(results, op):
-    """case -> Standing on the main machine, in the campaign that compares most, of those alike the latest."""
-    published, machine = published_programs(results.claims), select.main_machine(results)
+def standings(results, op, machine=None):
+    """case -> Standing on one machine, by default the main one, in the campaign that compares most, of those alike the latest."""
+    published, machine = published_programs(results.claims), machine or select.main_machine(results)
     found = collections.defaultdict(list)
     for rows in reversed(list(results.campaigns.values())):
         here = (row for row in rows if row["op"] == op and results.machine(row) == machine and stands(results, row))

@@ -5,6 +5,7 @@ import collections
 from analysis import rows as r
 from analysis import select
 from analysis.format import count, describe, percent, seconds, significant, table, without_empty
+from analysis.report import rivals
 from analysis.report.rivals import MODE, fastest, pairs_of, times_faster
 
 MOST_BEHIND = 6
@@ -64,6 +65,70 @@ def our_cell(some):
 
 def over(mine, *theirs):
     return "; ".join(str(times_faster(row, mine)) for row in theirs if row and mine) or "-"
+
+
+def largest(results, op):
+    """Our row of most data."""
+    mine = (some.ours for some in rivals.latest(results, op).values() if some.ours)
+    return max(mine, key=lambda row: (r.work_bytes(row) or 0, -r.median(row, MODE)), default=None)
+
+
+def gain(mine, theirs):
+    """ "4.92x ±1% (`peer_torch`)": the fastest of all, then the fastest within the op's own tolerance."""
+    words = (f"{times_faster(row, mine)} (`{r.name_of(row)}`{bound_words(row)})" for row in theirs if row and mine)
+    return "; ".join(words) or "-"
+
+
+def fastest_table(results, ops, most):
+    """Of each op the cases with most to compare, on each machine: ours, its share of the limit, and how many times as fast as the best rivals it is."""
+    machines = [name for name in select.machines(results) if name]
+    found = {(op, name): rivals.standings(results, op, name) for op in ops for name in machines}
+    lines = []
+    for op in ops:
+        for case in chosen(results, found[op, machines[0]], most) if machines else ():
+            cells = []
+            for name in machines:
+                some = found[op, name].get(case)
+                mine = some and some.ours
+                cells += [
+                    f"{cell(mine)}, {percent(r.share_of_limit(mine, MODE))}" if mine else "-",
+                    gain(mine, some.theirs("published") if some else ()),
+                    gain(mine, some.theirs("library") if some else ()),
+                ]
+            row = (found[op, machines[0]][case]).row
+            if set(cells[1:]) - {"-"}:
+                lines.append([op, case_words(row), *cells])
+    if not lines:
+        return "Nothing was timed."
+    of = [f" ({name})" if len(machines) > 1 else "" for name in machines]
+    header = [
+        words
+        for name in of
+        for words in (f"ours, of the limit{name}", f"over published{name}", f"over libraries{name}")
+    ]
+    note = f"Cold calls{f' on {machines[0]}' if len(machines) == 1 else ''}. A bracketed tolerance is looser than the op's, whose fastest follows; **bold**: we are behind; *italic*: intervals overlap."
+    return f"{note}\n\n{table(['op', 'case', *header], lines)}"
+
+
+def tally(ratios):
+    """ "15 of 16, by 1.49x to 382x": in how many cases ours is the fastest, intervals apart."""
+    ahead = sorted(ratio.value for _, ratio in ratios if ratio.side == 1)
+    by = " to ".join(dict.fromkeys(f"{significant(value)}x" for value in (ahead[0], ahead[-1]))) if ahead else ""
+    return f"{len(ahead)} of {len(ratios)}{f', by {by}' if by else ''}" if ratios else "-"
+
+
+def behind(found):
+    """Of each op in how many cases ours is the fastest, and where it is not."""
+    lines = []
+    for op, some in found.items():
+        ratios, on_cpu = against_libraries(some), against_cpu_libraries(some)
+        others = sorted((ratio for _, ratio in ratios + on_cpu if ratio.side < 1), key=lambda ratio: ratio.side)
+        if ratios or on_cpu:
+            words = [f"**{beside_rival(one, True)}**" if one.side < 0 else beside_rival(one, False) for one in others]
+            more = f"; and {len(words) - 2} more" if len(words) > 2 else ""
+            lines.append([op, tally(ratios), tally(on_cpu), "; ".join(words[:2]) + more or "-"])
+    header = ["op", "ahead of all libraries", "of CPU libraries, on the same cores", "overlapping, or **behind**"]
+    return table(header, lines) if lines else "No library was timed beside a variant of ours."
 
 
 def shown_first(results, found):

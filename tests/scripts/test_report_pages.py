@@ -66,23 +66,22 @@ def many_rows():
     return lines
 
 
+MOST_WORDS, SECTIONS = 3000, 10  # words: with eight ops; tests/scripts/test_words.py has the committed page's limit
+
+
 def check_limits(path):
     text = path.read_text()
-    assert text.count("\n") <= page.MOST_LINES and len(text.encode()) <= page.MOST_BYTES, (
-        path,
-        text.count("\n"),
-        len(text.encode()),
-    )
-    assert len(links(text)) <= page.MOST_FIGURES, links(text)
+    assert len(text.split()) <= MOST_WORDS, (path, len(text.split()))
+    assert len(links(text)) <= 1 and text.count("\n## ") == SECTIONS, (links(text), text.count("\n## "))
 
 
 def test_many_rows_stay_within_the_limits():
     text, _ = report(written(many_rows(), "many.jsonl"), out="many/REPORT.md")
     check_limits(WORK / "many/REPORT.md")
     assert not dead_links(WORK / "many/REPORT.md") and not any(map(dead_links, (WORK / "many/results").glob("*.md")))
-    assert all(f"### {op}" in text for op in OPS), "every op is there"
+    assert all(f"[{op}](results/{op}.md)" in text for op in OPS), "every op is there"
     assert {path.stem for path in (WORK / "many/results").glob("*.md")} == set(OPS)
-    assert "200 tests" in text and "**Behind** at" in text, text[:1000]
+    assert "200 tests" in text and "faster than `" in text, text[:1000]
 
 
 def test_the_committed_report_stays_within_them():
@@ -121,15 +120,12 @@ def test_whatever_the_rows():
         text, _ = report(written(lines), out=f"{name}/REPORT.md")
         check_limits(WORK / name / "REPORT.md")
         assert not dead_links(WORK / name / "REPORT.md"), name
-        assert text.count("\n1. ") == text.count("\n2. ") == text.count("\n3. ") == 1, "three findings, always"
         if name == "failed":
             assert "Nothing was timed" in text and f"{len(ROWS)} rows of {len(ROWS)} failed" in text
         if name == "vague":
-            assert "not judgeable" in text.split("## ")[0] and "Not judgeable in rolling" in section(
-                text, "What could not be tested"
-            )
+            assert "rolling y" in section(text, "Limits of this study")
         if name == "not_run":
-            assert "3 not run" in text and "no time left" in section(text, "What could not be tested")
+            assert "3 not run" in text and "3 were not run" in section(text, "Limits of this study")
 
 
 def test_who_is_behind():
