@@ -127,6 +127,7 @@ typedef struct VariantWorker {
 typedef struct Session {
     const VariantChoice *choice;
     const PlanItem *item; /* NULL for exec */
+    bool further;         /* process of the row, not its first */
     const Case *problem;
     const RunOptions *options;
     bool emulated;             /* in the emulator's program instead of on a GPU */

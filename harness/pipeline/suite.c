@@ -282,7 +282,8 @@ static Status run_variant(Run *run, const Suite *suite, int pass, const VariantC
         const PlanItem *item = &suite->items[i];
         const VariantChoice *choice = variant_choice_find(item->variants, item->variant_count, wanted);
         if (!choice || pass >= passes_of(item, suite->emulated)) continue;
-        rows[count++] = session_of(run, item, choice, &suite->instances[suite->first[i]], suite->emulated);
+        rows[count] = session_of(run, item, choice, &suite->instances[suite->first[i]], suite->emulated);
+        rows[count++].further = pass > 0;
     }
     const Status status = batch_run(run, rows, count);
     free(rows);
@@ -339,6 +340,7 @@ static Status run_later(Run *run) {
         Instance instance = {0};
         for (; i < later->count && later->rows[i].item == row->item && status == STATUS_OK; i++) {
             Session session = session_of(run, row->item, later->rows[i].choice, &instance, false);
+            session.further = true;
             status = batch_run(run, &session, 1);
         }
         if (instance.op) instance_destroy(&instance);

@@ -20,10 +20,13 @@ typedef struct VariantChoice {
     bool slow;                  /* its rows take long: in a campaign each comes from one process, the last of its class */
     unsigned claimed, repeated; /* bit per Tier that judges a claim about its row; one that needs several processes */
     bool first_call;            /* a claim is about the first call of a process */
+    bool energy;                /* the energy of its calls is measured, in one process of each case */
 } VariantChoice;
 
 /* What a row of a campaign is for; they are made in this order. */
 typedef enum RowClass { CLASS_NONE, CLASS_CLAIMS, CLASS_LIMITS, CLASS_LADDERS, CLASS_SIZES, CLASS_SWEEPS } RowClass;
+
+enum { ENERGY_CASES_MAX = 16 }; /* of a scenario, with variants whose energy is measured */
 
 /* One case and the variants to run on it: what the pipeline works through. */
 typedef struct PlanItem {

@@ -13,8 +13,8 @@
 enum { PATH_TEXT_MAX = 4096 };
 
 static const char *const FILE_KEYS[] = {"title", "about", "suites", "claims", NULL};
-static const char *const SUITE_KEYS[] = {"op",       "axes",        "tied",    "variants", "modes", "bounds",
-                                         "baseline", "without_gpu", "not_run", "full",     "slow",  NULL};
+static const char *const SUITE_KEYS[] = {"op",          "axes",    "tied", "variants", "modes",  "bounds", "baseline",
+                                         "without_gpu", "not_run", "full", "slow",     "energy", NULL};
 
 typedef struct Suite {
     const Op *op;
@@ -119,7 +119,7 @@ static Status mark_variants(YamlFile *file, const YamlNode *suite_node, const ch
         bool any = variant_not_built(glob) || suite->item.variant_count == 0;
         for (VariantChoice *choice = suite->item.variants; choice < suite->item.variants + suite->item.variant_count; choice++) {
             if (!text_glob(glob, choice->entry->id) && !text_glob(glob, strchr(choice->entry->id, '/') + 1)) continue;
-            *(strcmp(key, "full") == 0 ? &choice->full : &choice->slow) = any = true;
+            *(*key == 'f' ? &choice->full : *key == 's' ? &choice->slow : &choice->energy) = any = true;
         }
         if (!any) return yamlfile_fail(file, item, "%s: '%.200s' matches no variant of the suite", key, glob);
     }
@@ -190,6 +190,7 @@ static Status read_suite(YamlFile *file, const YamlNode *node, Plan *plan, Suite
     TRY(read_variants(file, node, plan, suite));
     TRY(mark_variants(file, node, "full", suite));
     TRY(mark_variants(file, node, "slow", suite));
+    TRY(mark_variants(file, node, "energy", suite));
     TRY(read_modes(file, yamlfile_get(file, node, "modes"), suite));
     TRY(read_bounds(file, yamlfile_get(file, node, "bounds"), suite));
     TRY(read_baseline(file, yamlfile_get(file, node, "baseline"), plan, suite));
@@ -228,11 +229,14 @@ static Status add_item(void *context, const Case *problem) {
     return item.variant_count > 0 ? plan_append_item(adding->plan, &item) : STATUS_OK;
 }
 
-static Status add_suite(YamlFile *file, const YamlNode *node, const Suite *suite, Plan *plan) {
+static Status add_suite(YamlFile *file, const YamlNode *node, const Suite *suite, Plan *plan, long long *energy_cases) {
     const int variants = suite->item.variant_count ? suite->item.variant_count : 1;
     long long expected;
     TRY(axes_count(file, node, &expected));
     TRY(yamlfile_place(file, node, take_room(plan, expected * variants, "rows")));
+    if (yamlfile_get(file, node, "energy")) *energy_cases += expected;
+    if (*energy_cases > ENERGY_CASES_MAX)
+        return yamlfile_fail(file, node, "energy: suites with it have more than %d cases in all", ENERGY_CASES_MAX);
     return axes_expand(file, suite->op, node, add_item, &(Adding){file, suite, plan});
 }
 
@@ -269,13 +273,14 @@ static Status need_variants(YamlFile *file, const YamlNode *list) {
 
 /* *op: the op of all suites, NULL where they differ. */
 static Status add_suites(YamlFile *file, const YamlNode *list, const char *scenario, Plan *plan, const Op **op) {
+    long long energy_cases = 0;
     TRY(yamlfile_list(file, list, "suites"));
     for (int i = 0; i < yamlfile_count(list); i++) {
         const YamlNode *node = yamlfile_item(file, list, i);
         const Plan before = *plan;
         Suite suite = {.item.scenario = scenario};
         Status status = read_suite(file, node, plan, &suite);
-        if (status == STATUS_OK) status = add_suite(file, node, &suite, plan);
+        if (status == STATUS_OK) status = add_suite(file, node, &suite, plan, &energy_cases);
         free(suite.item.variants);
         if (status == STATUS_INVALID && plan->left_out && plan->expanded < PLAN_ROWS_MAX)
             status = leave_out_suite(file, i, &before, plan);

@@ -96,3 +96,21 @@ def test_nobody_asked(folder):
     out = folder / "rows.jsonl"
     call("run", "double n=1000", "--variants", "cpu_*", "--quick", "--no-ceilings", "--out", out)
     assert {row["energy"] for row in rows_of(out)} == {None}
+
+
+SCENARIO = """title: one
+suites:
+  - op: rolling
+    axes: {n: [20000], window: [100], agg: [mean]}
+    variants: [cpu_naive, cpu_online]
+    energy: [cpu_naive]
+"""
+
+
+def test_named_in_a_scenario(worker_folder):
+    out, path = worker_folder / "rows.jsonl", worker_folder / "one.yaml"
+    path.write_text(SCENARIO)
+    env = {**os.environ, "RUNGS_RAPL": str(worker_folder / "nothing")}
+    done = call("run", path, "--quick", "--no-ceilings", "--out", out, env=env)
+    told = {row["variant"]: row["energy"] for row in rows_of(out)}
+    expect("RAPL" in told["rolling/cpu_naive"]["reason"] and told["rolling/cpu_online"] is None, f"{told}", done)
