@@ -383,6 +383,7 @@ def test_help_is_good_and_nothing_is_not():
 def test_what_the_program_says_of_itself():
     """What the program says of itself, and the help of every verb by either way to ask for it."""
     version = re.search(r"^project\(rungs VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text(), re.M).group(1)
+    assert f"\nversion: {version}\n" in (SOURCE / "CITATION.cff").read_text()
     done = call("--version")
     expect(
         done.returncode == 0 and done.stdout.splitlines()[0].split(" (")[0] == f"rungs {version}",
