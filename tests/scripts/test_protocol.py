@@ -63,7 +63,7 @@ def test_what_python_uses_is_there():
 def test_the_page_has_every_command():
     page = (SOURCE / "docs/PROTOCOL.md").read_text()
     commands = {word for name, word in as_the_compiler_reads(HEADER).items() if name.startswith("DO_")}
-    assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) == commands
+    assert set(re.findall(r"^- `(\w+)`(?: \(.*?\))?: ", page, re.M)) == commands
 
 
 FILES = [
