@@ -96,8 +96,7 @@ def fastest_table(results, ops, most):
                     gain(mine, some.theirs("library") if some else ()),
                 ]
             row = (found[op, machines[0]][case]).row
-            if set(cells[1:]) - {"-"}:
-                lines.append([op, case_words(row), *cells])
+            lines.append([op, case_words(row), *cells])
     if not lines:
         return "Nothing was timed."
     of = [f" ({name})" if len(machines) > 1 else "" for name in machines]

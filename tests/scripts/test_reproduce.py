@@ -152,7 +152,7 @@ def test_a_row_that_took_longer_than_what_is_left_is_not_started(folder):
     lines[-1] |= {"verdict": "error", "reason": "it took long", "seconds_spent": 1000}
     rows.write_text("".join(json.dumps(line) + "\n" for line in lines))
     for options, made, told in (
-        (("--budget", "100s"), 1, "1 rows did not fit the budget"),
+        (("--budget", "100s"), 1, "1 row did not fit the budget"),
         (("--budget", "9999s"), 2, "1 pass"),
     ):
         done = call(*words, "--out", rows, "--resume", *options)

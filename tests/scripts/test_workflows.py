@@ -479,5 +479,5 @@ def test_publish(steps):
         "999.jsonl",
         f"{BY_HAND['github.run_id']}.jsonl",
     }
-    assert "double (n = 1000" in steps.page.read_text()
+    assert "| double | n = 1000" in steps.page.read_text()
     steps.clean()
