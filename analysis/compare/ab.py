@@ -15,6 +15,7 @@ from analysis.compare import __main__ as comparing
 from analysis.compare import again, builds, detect
 from analysis.compare.builds import GOOD, NOTHING, Failed, say
 from analysis.foreign import terminal
+from analysis.format import many
 from analysis.lines import BadResults
 from analysis.output import CHECK, MACHINE, USAGE, End, ends, run
 
@@ -182,7 +183,9 @@ def verify_removed(base, scenarios):
     ):
         for case, spec in found[:1]:
             first = terminal(f"{spec} | {case}" + (f": {rows[case, spec][0]}" if found is untimed else ""))
-            say(f"rungs ab: {len(found)} rows of base are {what} ({first}{', ...' * (len(found) > 1)}); {end}")
+            say(
+                f"rungs ab: {many(len(found), 'row')} of base {'is' if len(found) == 1 else 'are'} {what} ({first}{', ...' * (len(found) > 1)}); {end}"
+            )
     _, _, lines = base.aside("--quick" if untimed else "--verify-only", scenarios=scenarios)
     kept = [line for line in map(json.loads, lines) if line["kind"] == "environment" or wanted(line, rows)]
     builds.append(base.out, map(builds.as_line, kept))

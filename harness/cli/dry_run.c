@@ -130,7 +130,8 @@ static void print_totals(const json_t *rows, size_t cases) {
         seconds += json_number_value(json_object_get(row, "seconds"));
     }
     progress_duration(seconds, duration);
-    printf("\n%zu cases, %zu rows: %zu timed, %zu in the emulator, %zu skipped\n", cases, all, timed, emulated, skipped);
+    printf("\n%zu case%s, %zu row%s: %zu timed, %zu in the emulator, %zu skipped\n", cases, cases == 1 ? "" : "s", all,
+           all == 1 ? "" : "s", timed, emulated, skipped);
     printf("about %s on an H200 and its host, emulated rows not included\n", duration);
 }
 

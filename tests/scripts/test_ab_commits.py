@@ -214,7 +214,7 @@ def test_a_slow_commit(project):
     assert [(f" n={1000 + ROWS - 1} " in c["case"], c["reason"]) for c in missing] == [(True, "not in NEW")], (
         done.stdout
     )
-    assert "1 rows of base are no longer in the scenarios (axpy/cpu_loop | axpy " in done.stderr
+    assert "1 row of base is no longer in the scenarios (axpy/cpu_loop | axpy " in done.stderr
 
     again = call(
         "compare",
@@ -345,7 +345,7 @@ def test_a_mode_that_is_taken_out(project):
     assert {(c["base_processes"], c["randomised"]) for c in told["comparisons"] if c["verdict"] != "missing"} == {
         (9, True)
     }, done.stdout
-    assert "1 rows of base are no longer timed in all of their modes (axpy/cpu_wobble | axpy " in done.stderr
+    assert "1 row of base is no longer timed in all of their modes (axpy/cpu_wobble | axpy " in done.stderr
 
     path.write_text(
         path.read_text()

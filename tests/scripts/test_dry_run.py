@@ -42,7 +42,7 @@ def test_bytes_and_estimate():
     for word in (
         f"{CASE}  (inputs 8 kB, outputs 8 kB)",
         "double/cpu_loop",
-        "1 cases, 1 rows",
+        "1 case, 1 row:",
         "on an H200 and its host",
     ):
         assert word in text
