@@ -8,6 +8,7 @@ from analysis import select
 from analysis.format import details, many, rate, seconds, significant, size, table
 
 MOST_RUNS = 6
+SHORT = ("copy", "read", "write", "empty_launch")  # the peaks that a report names
 MOST_LINES = 12  # of the commands
 
 
@@ -72,7 +73,7 @@ def ceilings(results, run, full):
     by_device = dict(sorted(results.ceilings.get(run, {}).items(), reverse=True))
     if not by_device:
         return "No peaks were measured in this run, so shares of the limit are unknown."
-    names = list(dict.fromkeys(name for found in by_device.values() for name in found))
+    names = list(dict.fromkeys(name for found in by_device.values() for name in found if full or name in SHORT))
     peaks = [[found.get(name) for found in by_device.values()] for name in names]
     short = [
         [name.replace("_", " "), *(unit(c)(c["value"]) if c else "-" for c in some)] for name, some in zip(names, peaks)
@@ -132,7 +133,7 @@ def machine(results, full=False):
     for e in latest.values():
         first, rest = card(e)
         parts += [first, ceilings(results, e.get("run"), full), *([rest] if full else [])]
-    if len(known_runs) > len(latest):
+    if len(known_runs) > len(latest) and (full or len(known_runs) <= MOST_RUNS):
         parts.append(runs_text(results, known_runs))
     if unknown_runs:
         parts.append(

@@ -11,11 +11,11 @@ import pytest
 from program import SOURCE
 
 MARK = "<!-- data page: not counted as prose -->"
-ALL = 30_600  # the goal: 30,000; a row marker is about 12 of them, the bars of a table are 3,400
+ALL = 30_500  # the goal: 30,000; a row marker is about 12 of them, the bars of a table are 3,400
 OPS, NOTEBOOKS = 1490, 820
 LIMITS = {
     "README.md": 600,
-    "REPORT.md": 2600,  # the goal: 2,500
+    "REPORT.md": 2540,  # the goal: 2,500
     "SECURITY.md": 1080,
     "CONTRIBUTING.md": 420,
     "docs/ADDING_AN_OP.md": 660,
