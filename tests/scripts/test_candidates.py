@@ -8,12 +8,14 @@ import time
 import candidates
 import pytest
 from program import BUILD, FULL, RUNGS, SANITIZED, expect, needs_emulator
+from test_sandbox import needs_sandbox
 
 pytestmark = pytest.mark.skipif(SANITIZED, reason="its allocator does not tell what is in use")
 SHOWN = ("--verify-only", "--emulate", "--timeout", "2s")
 
 
 @needs_emulator
+@needs_sandbox  # what they leave behind ends with it
 def test_each_costs_its_own_line(folder, monkeypatch):
     monkeypatch.setenv("RUNGS_BUILD", str(BUILD))
     count = 1000 if FULL else 40
