@@ -69,6 +69,15 @@ def many(n, one, several=None):
     return f"{n} {one if n == 1 else several or one + 's'}"
 
 
+def ends(values, text=str):
+    """ "1.49x to 382x": the least and the most, as text; one where they read alike."""
+    return " to ".join(dict.fromkeys((text(min(values)), text(max(values)))))
+
+
+def times(ratio):
+    return f"{significant(ratio)}x"
+
+
 def count(value):
     """100000000 -> 1e8, 20000 -> 20000, 1048576.0 -> 1048576."""
     if isinstance(value, (int, float)) and value >= 1e6:

@@ -1,6 +1,7 @@
 """Sections of the report on verification: accuracy, what failed, was skipped or not tested."""
 
 import collections
+
 from analysis import rows as r
 from analysis.claim_text import is_shown
 from analysis.format import details, folded, many, says_something, table
@@ -128,21 +129,18 @@ def limits(results, pairs):
     vague = sorted(
         {f"{row['op']} {name}" for row in results.rows if row["verdict"] != "fail" for name in r.unjudged(row)}
     )
+    why = " Reasons: on the pages of the ops."
     said = (
         (
             outcomes["not_testable"] + outcomes["not_run"],
-            f"{many(outcomes['not_testable'], 'test')} of statements cannot be made here, {outcomes['not_run']} were not run.",
+            f"{many(outcomes['not_testable'], 'test')} of statements cannot be made here, {outcomes['not_run']} were not run.{why}",
         ),
         (
             verdicts["skip"],
-            f"{many(verdicts['skip'], 'row')} of {len(results.rows)} were skipped: a variant does not support the case, or would take too long.",
+            f"{many(verdicts['skip'], 'row')} of {len(results.rows)} were skipped: a variant does not support the case, or would take too long.{why}",
         ),
         (verdicts["error"], f"{many(verdicts['error'], 'row')} ended in an error."),
         (emulated, f"{many(emulated, 'row')} of CUDA kernels ran in the emulator: verified, not timed."),
         (vague, f"Not judgeable in some cases, because the tolerance would let 0 pass: {', '.join(vague)}."),
     )
-    return "\n".join(
-        f"- {text} Reasons: on the pages of the ops." if k < 2 else f"- {text}"
-        for k, (some, text) in enumerate(said)
-        if some
-    )
+    return "\n".join(f"- {text}" for some, text in said if some)

@@ -77,12 +77,17 @@ def kind_counts(name, claims):
     return f"{name} {found['holds']} of {sum(map(found.get, MEASURED))}{size}{f' ({others})' if others else ''}"
 
 
-def outcome_counts(claims):
-    """ "holding: accuracy and counts 35 of 35; speed-ups 12 of 50 in size (...); 9 not testable here; not counted: 5 of other hardware": what occurs."""
+def kinds_of(claims):
+    """[(name, claims)] of those that were measured and count."""
     measured = [c for c in claims if is_counted(c) and c.get("outcome") in MEASURED]
     exact, timed = ([c for c in measured if (c.get("quantity") in EXACT) == is_exact] for is_exact in (True, False))
     others = "speed-ups" if all(c.get("quantity") == "speedup" for c in timed) else "speed-ups and times"
-    kinds = [kind_counts(name, some) for name, some in (("accuracy and counts", exact), (others, timed)) if some]
+    return [(name, some) for name, some in (("accuracy and counts", exact), (others, timed)) if some]
+
+
+def outcome_counts(claims):
+    """ "holding: accuracy and counts 35 of 35; speed-ups 12 of 50 in size (...); 9 not testable here; not counted: 5 of other hardware": what occurs."""
+    kinds = [kind_counts(name, some) for name, some in kinds_of(claims)]
     found = totals(claims)
     left = [f"{found[key]} {OUTCOMES[key]}" for key in ("not_testable", "not_run") if found[key]]
     counted = "; ".join([f"holding: {'; '.join(kinds)}"] * bool(kinds) + left)
@@ -98,14 +103,12 @@ def outcome_counts(claims):
 
 def short_counts(claims):
     """ "hold: accuracy and counts 12 of 12; speed-ups 1 of 9 (6 another size, 1 far, 1 not at all)"."""
-    measured = [c for c in claims if is_counted(c) and c.get("outcome") in MEASURED]
     kinds = []
-    for name, wanted in (("accuracy and counts", True), ("speed-ups", False)):
-        found = totals([c for c in measured if (c.get("quantity") in EXACT) == wanted])
+    for name, some in kinds_of(claims):
+        found = totals(some)
         others = ((found["direction"], "another size"), (found["far"], "far"), (found["fails"], "not at all"))
         beside = ", ".join(f"{count} {words}" for count, words in others if count)
-        if sum(found.values()):
-            kinds.append(f"{name} {found['holds']} of {sum(found.values())}{f' ({beside})' if beside else ''}")
+        kinds.append(f"{name} {found['holds']} of {len(some)}{f' ({beside})' if beside else ''}")
     return f"hold: {'; '.join(kinds)}" if kinds else "no statement was tested"
 
 
@@ -190,7 +193,7 @@ def claims_table(pairs, most):
 
 
 def told(claims):
-    """Of the claims of one statement the one that says most: of the source's own program, else of its algorithm, else of its successor; first that at the published size."""
+    """Of the claims of one statement the one that says most: of the source's own program, else of its algorithm, else of its successor; of equals the first."""
     programs = PROGRAMS[:3]
     measured = [c for c in claims if c.get("outcome") in MEASURED and is_counted(c) and c.get("program") in programs]
     return min(measured, key=lambda c: programs.index(c["program"]), default=None)

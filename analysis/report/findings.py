@@ -2,7 +2,7 @@
 
 from analysis import rows as r
 from analysis import select
-from analysis.format import many, percent, significant
+from analysis.format import ends, many, percent, times
 from analysis.report import rivals, standing
 from analysis.report.claims import short_counts, source_link, summary, today_of
 
@@ -22,30 +22,24 @@ def no_gpu(results):
     return head + f"{passed} of CUDA kernels passed in an emulator on the CPU; none is timed."
 
 
-def ends(values, text):
-    found = [text(value) for value in (min(values), max(values))]
-    return " to ".join(dict.fromkeys(found))
-
-
-def fastest(results):
+def fastest(results, found):
     """How far from the limit where most data moves, and how far ahead of libraries on the main case of each op."""
     shares, gains = [], []
-    for op in sorted({row["op"] for row in select.timed_rows(results)}):
-        found = rivals.standings(results, op)
-        case = standing.headline(results, found)
-        gains += [
-            ratio.value for ratio in [case and rivals.times_faster(found[case].library, found[case].ours)] if ratio
-        ]
-        shares += [r.share_of_limit(row, rivals.MODE) for row in [standing.largest(results, op)] if row]
+    for op, some in found.items():
+        case = standing.headline(results, some)
+        ratio = case and rivals.times_faster(some[case].library, some[case].ours)
+        gains += [ratio.value] if ratio else []
+        row = standing.largest(results, op)
+        shares += [r.share_of_limit(row, rivals.MODE)] if row else []
     shares = [share for share in shares if share]
     if not shares:
         return "Nothing was timed in these runs." if not select.timed_rows(results) else ""
     text = f"On {select.main_machine(results)} the fastest variant of each algorithm reaches {ends(shares, percent)} of the limit where most data moves"
-    beside = (
-        gains
-        and f"; on its main case it is {ends(gains, lambda value: f'{significant(value)}x')} as fast as the fastest library within the same tolerance"
-    )
-    return text + (beside or "") + "."
+    if gains:
+        text += (
+            f"; on its main case it is {ends(gains, times)} as fast as the fastest library within the same tolerance"
+        )
+    return text + "."
 
 
 def wrong(results):
@@ -60,9 +54,10 @@ def wrong(results):
     return text + (f": {', '.join(worst[:MOST_WRONG])}{more}." if worst else ".")
 
 
-def abstract(results):
+def abstract(results, found):
+    """found: op -> standings on the main machine."""
     claims = f"{summary(results.claims)}." if results.claims else NO_CLAIM
-    return "\n\n".join(filter(None, (no_gpu(results), claims, fastest(results), wrong(results))))
+    return "\n\n".join(filter(None, (no_gpu(results), claims, fastest(results, found), wrong(results))))
 
 
 def sources(results, ops, links):

@@ -5,7 +5,7 @@ import shlex
 
 from analysis import rows as r
 from analysis import select
-from analysis.format import details, many, rate, seconds, significant, size, table
+from analysis.format import details, ends, many, rate, seconds, significant, size, table
 
 MOST_RUNS = 6
 SHORT = ("copy", "read", "write", "empty_launch")  # the peaks that a report names
@@ -184,8 +184,8 @@ def status(results):
         [(e.get("date") or "")[:10] for e in runs if e.get("date")],
     )
     commits = ", ".join(f"`{name}`" for name in dict.fromkeys(map(commit_of, runs)))
-    days = " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else "unknown"
-    names = ", ".join(name for name in select.machines(results) if name) or "no machine that was timed"
+    days = ends(dates) if dates else "unknown"
+    names = ", ".join(select.machines(results)) or "no machine that was timed"
     return f"rungs {known(version)}, rows of {days}, {names}; commit {commits or 'unknown'}."
 
 

@@ -26,15 +26,16 @@ def ops_of(results):
 def page(results, pictures, links, why_none):
     """links: op -> link of its page, and of the documentation."""
     pairs, ops = numbered(results), ops_of(results)
-    found = {op: rivals.standings(results, op) for op in ops}
+    by_machine = {name: {op: rivals.standings(results, op, name) for op in ops} for name in select.machines(results)}
+    found = next(iter(by_machine.values()), {op: {} for op in ops})
     parts = {
         "status": machine.status(results),
-        "abstract": findings.abstract(results),
+        "abstract": findings.abstract(results, found),
         "sources": findings.sources(results, ops, links),
         "statements": claims.statement_table(pairs, MOST_STATEMENTS) or findings.NO_CLAIM,
         "provisional": claims.PROVISIONAL,
         "figure": pictures_of(pictures, "claims.") or why_none,
-        "fastest": standing.fastest_table(results, ops, MOST_CASES),
+        "fastest": standing.fastest_table(results, by_machine, MOST_CASES),
         "bits": bits.price(found),
         "behind": standing.behind(found),
         "limits": checks.limits(results, pairs),

@@ -4,7 +4,7 @@ import collections
 
 from analysis import rows as r
 from analysis import select
-from analysis.format import count, describe, percent, seconds, significant, table, without_empty
+from analysis.format import count, describe, ends, percent, seconds, significant, table, times, without_empty
 from analysis.report import rivals
 from analysis.report.rivals import MODE, fastest, pairs_of, times_faster
 
@@ -80,24 +80,22 @@ def gain(mine, theirs):
     return "; ".join(f"{times_faster(row, mine)} (`{r.name_of(row)}`{bound_words(row)})" for row in theirs) or "-"
 
 
-def fastest_table(results, ops, most):
-    """Of each op the cases with most to compare, on each machine: ours, its share of the limit, and how many times as fast as the best rivals it is."""
-    machines = [name for name in select.machines(results) if name]
-    found = {(op, name): rivals.standings(results, op, name) for op in ops for name in machines}
-    lines = []
-    for op in ops:
-        for case in chosen(results, found[op, machines[0]], most) if machines else ():
+def fastest_table(results, by_machine, most):
+    """Of each op the cases with most to compare, on each machine: ours, its share of the limit, and how many times as fast as the best rivals it is.
+    by_machine: name -> op -> standings."""
+    machines, lines = list(by_machine), []
+    for op, first in next(iter(by_machine.values()), {}).items():
+        for case in chosen(results, first, most):
             cells = []
-            for name in machines:
-                some = found[op, name].get(case)
+            for found in by_machine.values():
+                some = found[op].get(case)
                 mine = some and some.ours
                 cells += [
                     f"{cell(mine)}, {percent(r.share_of_limit(mine, MODE))}" if mine else "-",
                     gain(mine, some.theirs("published") if some else ()),
                     gain(mine, some.theirs("library") if some else ()),
                 ]
-            row = (found[op, machines[0]][case]).row
-            lines.append([op, case_words(row), *cells])
+            lines.append([op, case_words(first[case].row), *cells])
     if not lines:
         return "Nothing was timed."
     of = [f" ({name})" if len(machines) > 1 else "" for name in machines]
@@ -112,9 +110,9 @@ def fastest_table(results, ops, most):
 
 def tally(ratios):
     """ "15 of 16, by 1.49x to 382x": in how many cases ours is the fastest, intervals apart."""
-    ahead = sorted(ratio.value for _, ratio in ratios if ratio.side == 1)
-    by = " to ".join(dict.fromkeys(f"{significant(value)}x" for value in (ahead[0], ahead[-1]))) if ahead else ""
-    return f"{len(ahead)} of {len(ratios)}{f', by {by}' if by else ''}" if ratios else "-"
+    ahead = [ratio.value for _, ratio in ratios if ratio.side == 1]
+    by = f", by {ends(ahead, times)}" if ahead else ""
+    return f"{len(ahead)} of {len(ratios)}{by}" if ratios else "-"
 
 
 def behind(found):
@@ -283,8 +281,7 @@ def standing_text(ratios, what, most):
         f"ours is the fastest in {where if len(ratios) > 1 or level or lost else 'the case'} that a {what} was timed in"
     )
     if ahead:
-        ends = dict.fromkeys((ahead[0].value, ahead[-1].value))
-        text += f", by {' to '.join(f'{significant(value)}x' for value in ends)}, intervals apart"
+        text += f", by {ends([ratio.value for ratio in ahead], times)}, intervals apart"
     text += "."
     if level:
         text += f" *Not told apart*, intervals overlapping, at {some_of(level, most)}."

@@ -104,6 +104,11 @@ Status measure_rewrite(void *unused, size_t state, bool called);
 /* The same where the inputs are on a GPU; context: the stream. */
 Status measure_rewrite_gpu(void *stream, size_t state, bool called);
 
+/* Is an element that looks spoilt one? Of other types a result may look so. */
+static inline bool spoiling_tells(DType dtype) {
+    return dtype == DTYPE_F32 || dtype == DTYPE_F64;
+}
+
 /* Outputs, of which a few elements are spoilt in each state. */
 typedef struct Spoiling {
     const Array *outputs;

@@ -39,13 +39,12 @@ static void make_spoilt(const Spoiling *spoiling, size_t state, Patch *out) {
     }
 }
 
-/* What was spoilt in the state above, but what this one spoils again, and types of which a result may look so. */
+/* What was spoilt in the state above, where that tells and this state does not spoil it again. */
 static void make_checks(const Spoiling *spoiling, size_t state, const Patch *now, Patch *out) {
     const int count = spoiling->count * VARY_PLACES;
     make_spoilt(spoiling, state + 1, out);
     for (int i = 0; i < count; i++) {
-        const DType dtype = spoiling->outputs[i / VARY_PLACES].dtype;
-        bool tells = dtype == DTYPE_F32 || dtype == DTYPE_F64;
+        bool tells = spoiling_tells(spoiling->outputs[i / VARY_PLACES].dtype);
         for (int j = 0; j < count; j++) tells = tells && now[j].to != out[i].to;
         if (!tells) out[i].size = 0;
     }

@@ -412,7 +412,7 @@ static Status deal(Sharing *self) {
     return status;
 }
 
-/* What is left goes to the GPU after the one that had it. *left: there is something. */
+/* Starts a process on each GPU that has groups to make; those of a lost GPU move to the next one. *left: there were any. */
 static Status begin_round(Sharing *self, bool *left) {
     bool busy[DEVICES_MAX] = {false};
     *left = false;

@@ -240,7 +240,7 @@ typedef enum LineKind { LINE_OTHER, LINE_ENVIRONMENT, LINE_CEILINGS, LINE_ROW, L
 LineKind line_kind(const json_t *line);
 Verdict line_verdict(const json_t *line);
 bool line_timed(const json_t *line);
-/* Into a row as it was before its variant ran: what is told of it on a terminal. Texts are the line's. */
+/* Fills a row, as row_begin() made it, with what a terminal shows of its line. The texts belong to the line. */
 void row_read(const json_t *line, Row *row);
 double line_seconds_spent(const json_t *line);
 void line_row_key(const json_t *line, char key[ROW_KEY_MAX]);

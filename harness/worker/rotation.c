@@ -197,10 +197,10 @@ static void spoil(const Buffer *out, uint64_t key, size_t state) {
         memset((char *)out->array.data + vary_place(key, state, k, count) * size, buffer_poison_byte(), size);
 }
 
-/* The first element that is as spoil() left it; the number of elements: none is. Of other types a result may look so. */
+/* The first element that is as spoil() left it; the number of elements: none is. */
 static size_t left_spoilt(const Buffer *out, uint64_t key, size_t state) {
     const size_t count = array_count(&out->array);
-    const bool tells = out->array.dtype == DTYPE_F32 || out->array.dtype == DTYPE_F64;
+    const bool tells = spoiling_tells(out->array.dtype);
     for (int k = 0; k < VARY_PLACES && count > 0 && tells; k++) {
         const size_t place = vary_place(key, state, k, count);
         if (poison_element(out->array.data, out->array.dtype, place)) return place;

@@ -11,14 +11,6 @@ struct Own {
     double *block;
 };
 
-static unsigned long long __device__ nanoseconds() {
-    unsigned long long now = 0;
-#ifndef RUNGS_EMULATED
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-#endif
-    return now;
-}
-
 static __global__ void double_slowly(const double *x, double *y, size_t n) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     const unsigned long long begin = nanoseconds();

@@ -6,14 +6,6 @@ static const unsigned long long SOON_NANOSECONDS = 10000;
 
 static __device__ unsigned long long ended;
 
-static __device__ unsigned long long nanoseconds() {
-    unsigned long long now = 0;
-#ifndef RUNGS_EMULATED
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-#endif
-    return now;
-}
-
 static __global__ void double_unless_soon(const double *x, double *y, size_t n) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     const bool soon = nanoseconds() - ended < SOON_NANOSECONDS;
