@@ -21,6 +21,8 @@ def make_sums(jax, case):
             factors = numpy.where(reset != 0, 0, factors)
         if x.size == 0:
             return x
-        return jax.lax.associative_scan(combine, (factors, x), reverse=right, axis=1)[1]
+        wide = numpy.promote_types(x.dtype, "float32")  # sums of f16 and bf16 are float32
+        maps = (factors.astype(wide), x.astype(wide))
+        return jax.lax.associative_scan(combine, maps, reverse=right, axis=1)[1].astype(x.dtype)
 
     return sums

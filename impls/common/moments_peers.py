@@ -19,6 +19,13 @@ def supports(case, tunables):
     return supports_plain(case)
 
 
+def widened(case, statistics):
+    """`statistics`, but of f16 and bf16 from a copy in float32, rounded at the end. For arrays that have astype()."""
+    if case["dtype"] not in ("f16", "bf16"):
+        return statistics
+    return lambda x: {name: value.astype(x.dtype) for name, value in statistics(x.astype("float32")).items()}
+
+
 def degenerate(case, where, found):
     """`found` with zeros for the standardised moments of constant columns, if the case wants them. where: the library's."""
     if case["params"]["degenerate"] == "zero":

@@ -2,6 +2,7 @@
  * sums of these are floats.
  *
  *     SumOf<T>          the type of sums: double, and float for the others
+ *     WorkOf<T>         the same, but double for float, too
  *     wide(x)           an element as such a number: exact
  *     (T)sum            the nearest element, ties to even
  *     Pack<T, N>        N elements as one load or store */
@@ -13,10 +14,12 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <type_traits>
 
 template <typename T> struct Stored { using Sum = float; };
 template <> struct Stored<double> { using Sum = double; };
 template <typename T> using SumOf = typename Stored<T>::Sum;
+template <typename T> using WorkOf = std::conditional_t<(sizeof(T) < sizeof(SumOf<T>)), SumOf<T>, double>;
 
 static __host__ __device__ inline double wide(double x) {
     return x;

@@ -3,7 +3,7 @@
  * the outputs. A warp has several rows, one, or a part of one: then a block has the row, and its warps exchange their sums once,
  * through shared memory. Rows of other warps are never waited for, and nothing is in a loop.
  * Traffic: each element once in and once out.
- * Rounding: sums and powers in double, to the dtype once (f16 and bf16: to a float, then to the dtype). A chain of 2 VECTOR + log2(LANES) steps, and one for each warp of a row.
+ * Rounding: sums and powers in double (f16 and bf16: in float), to the dtype once. A chain of 2 VECTOR + log2(LANES) steps, and one for each warp of a row.
  * Limits: rows of at most 8192 elements of two bytes, 4096 floats or 2048 doubles; 1024 elements where a row's length is no multiple of a load's, which is then
  *   an element. One factor to a row, no reset, all terms. A row with a sum that is not finite is done again, one element after the
  *   other, so that an infinity goes where the recurrence takes it.
@@ -13,17 +13,17 @@
 constexpr unsigned WARP = 32, ALL_LANES = 0xffffffff, THREADS = 256, THREADS_MAX = 1024;
 
 /* gamma^VECTOR. VECTOR: a power of two. */
-template <unsigned VECTOR> static __device__ double vector_power(double gamma) {
-    double power = gamma;
+template <unsigned VECTOR, typename Sum> static __device__ Sum vector_power(Sum gamma) {
+    Sum power = gamma;
 #pragma unroll
     for (unsigned v = 1; v < VECTOR; v *= 2) power *= power;
     return power;
 }
 
 /* What the warps before this one leave, from totals[warp], the sum of each; by_warp: gamma to the elements of a warp. */
-template <unsigned VECTOR> static __device__ double carry_into_lane(const double *totals, double gamma, double by_warp) {
+template <unsigned VECTOR, typename Sum> static __device__ Sum carry_into_lane(const Sum *totals, Sum gamma, Sum by_warp) {
     const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    double carry = 0, power = vector_power<VECTOR>(gamma);
+    Sum carry = 0, power = vector_power<VECTOR>(gamma);
     for (unsigned w = 0; w < warp; w++) carry = carry * by_warp + totals[w];
 #pragma unroll
     for (unsigned s = 1; s < WARP; s *= 2) {
@@ -48,7 +48,8 @@ template <typename T, unsigned VECTOR, unsigned LANES, bool RIGHT>
 static __global__ void __launch_bounds__(LANES > WARP ? THREADS_MAX : THREADS) row_kernel(DiscountView<T> view) {
     constexpr bool OF_BLOCK = LANES > WARP;
     constexpr unsigned WIDTH = OF_BLOCK ? WARP : LANES; /* of a scan */
-    __shared__ double totals[OF_BLOCK ? WARP : 1];
+    typedef WorkOf<T> Sum;
+    __shared__ Sum totals[OF_BLOCK ? WARP : 1];
     const unsigned lane = threadIdx.x % WIDTH;
     const size_t row = OF_BLOCK ? blockIdx.x : ((size_t)blockIdx.x * THREADS + threadIdx.x) / LANES, n = view.n;
     const size_t position = (size_t)(OF_BLOCK ? threadIdx.x : lane) * VECTOR; /* in reading order */
@@ -56,18 +57,18 @@ static __global__ void __launch_bounds__(LANES > WARP ? THREADS_MAX : THREADS) r
     const bool exists = row < view.batch, works = exists && position < n;
     Pack<T, VECTOR> now = {};
     if (works) now = *(const Pack<T, VECTOR> *)(view.x + first);
-    const double gamma = exists ? (double)view.factor(row, 0) : 0;
+    const Sum gamma = exists ? (Sum)view.factor(row, 0) : 0;
 
-    double sum = 0, power = vector_power<VECTOR>(gamma);
+    Sum sum = 0, power = vector_power<VECTOR>(gamma);
 #pragma unroll
-    for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (double)wide(now.at[RIGHT ? VECTOR - 1 - k : k]);
+    for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (Sum)wide(now.at[RIGHT ? VECTOR - 1 - k : k]);
 #pragma unroll
     for (unsigned s = 1; s < WIDTH; s *= 2) {
-        const double before = __shfl_up_sync(ALL_LANES, sum, s, WIDTH);
+        const Sum before = __shfl_up_sync(ALL_LANES, sum, s, WIDTH);
         if (lane >= s) sum += power * before;
         power *= power;
     }
-    double running = __shfl_up_sync(ALL_LANES, sum, 1, WIDTH);
+    Sum running = __shfl_up_sync(ALL_LANES, sum, 1, WIDTH);
     if (lane == 0) running = 0;
     if constexpr (OF_BLOCK) {
         if (lane == WARP - 1) totals[threadIdx.x / WARP] = sum;
@@ -78,7 +79,7 @@ static __global__ void __launch_bounds__(LANES > WARP ? THREADS_MAX : THREADS) r
 #pragma unroll
     for (unsigned k = 0; k < VECTOR; k++) {
         T &at = now.at[RIGHT ? VECTOR - 1 - k : k];
-        running = running * gamma + (double)wide(at);
+        running = running * gamma + (Sum)wide(at);
         at = (T)(SumOf<T>)running;
         finite = finite && isfinite((SumOf<T>)running);
     }

@@ -11,6 +11,7 @@ VARIANT = {
     "framework": "jax",
     "needs_gpu": True,
     "clock": "jax",
+    "dtypes": ["f16", "bf16"],
 }
 
 

@@ -5,7 +5,8 @@
  * that few numbers are left where all rows share one gamma: a second launch adds them up, always in the same order; it begins early
  * (early_launch.cuh).
  * Traffic: 2 reads and 1 write of n.
- * Rounding: sums, powers and products in double; dx to the dtype once, and so rounded it is multiplied (f16 and bf16: before).
+ * Rounding: sums, powers and products in double; dx to the dtype once, and so rounded it is multiplied. f16 and bf16: in float, dx is
+ *   multiplied before it is rounded, and of 8 products on the sum is in double; conversions to double took half of the time.
  * Limits: rows of at most 2048 elements of two bytes, 1024 floats or 512 doubles; 256 where a row's bytes are no multiple of 16, which is then read an element at a
  *   time. One factor to a row, no reset, all terms. A row with a number that is not finite is done again, one element after the
  *   other, so that an infinity goes where the recurrence takes it.
@@ -17,10 +18,10 @@
 constexpr unsigned THREADS = 128;
 
 /* gamma^(VECTOR 2^s): what a sum 2^s lanes away is worth; `whole`: what enters the group is worth behind it. */
-template <unsigned LANES> struct GroupPowers {
-    double by[6], whole;
-    __device__ GroupPowers(double gamma, unsigned vector) {
-        double power = gamma;
+template <typename Sum, unsigned LANES> struct GroupPowers {
+    Sum by[6], whole;
+    __device__ GroupPowers(Sum gamma, unsigned vector) {
+        Sum power = gamma;
         for (unsigned v = 1; v < vector; v *= 2) power *= power;
 #pragma unroll
         for (unsigned s = 0; 1u << s < LANES; s++) {
@@ -30,8 +31,8 @@ template <unsigned LANES> struct GroupPowers {
         whole = power;
     }
     /* What enters the group is worth so many lanes further on. */
-    __device__ double after(unsigned lanes) const {
-        double power = 1;
+    __device__ Sum after(unsigned lanes) const {
+        Sum power = 1;
 #pragma unroll
         for (unsigned s = 0; 1u << s < LANES; s++)
             if (lanes >> s & 1) power *= by[s];
@@ -41,18 +42,18 @@ template <unsigned LANES> struct GroupPowers {
 
 /* What comes into this lane from those before it (UP) or behind it, and from *carry, which enters the group; *carry is then what
  * leaves it. own: the lane's sum. */
-template <unsigned LANES, bool UP>
-static __device__ double lanes_scan(const GroupPowers<LANES> &powers, unsigned lane, double own, double *carry) {
+template <typename Sum, unsigned LANES, bool UP>
+static __device__ Sum lanes_scan(const GroupPowers<Sum, LANES> &powers, unsigned lane, Sum own, Sum *carry) {
     const unsigned place = UP ? lane : LANES - 1 - lane;
-    double sum = own;
+    Sum sum = own;
 #pragma unroll
     for (unsigned s = 0; 1u << s < LANES; s++) {
-        const double other = UP ? __shfl_up_sync(ALL_LANES, sum, 1u << s, LANES) : __shfl_down_sync(ALL_LANES, sum, 1u << s, LANES);
+        const Sum other = UP ? __shfl_up_sync(ALL_LANES, sum, 1u << s, LANES) : __shfl_down_sync(ALL_LANES, sum, 1u << s, LANES);
         if (place >= 1u << s) sum += powers.by[s] * other;
     }
-    const double before = UP ? __shfl_up_sync(ALL_LANES, sum, 1, LANES) : __shfl_down_sync(ALL_LANES, sum, 1, LANES);
-    const double total = __shfl_sync(ALL_LANES, sum, UP ? LANES - 1 : 0, LANES);
-    const double into = (place == 0 ? 0 : before) + powers.after(place) * *carry;
+    const Sum before = UP ? __shfl_up_sync(ALL_LANES, sum, 1, LANES) : __shfl_down_sync(ALL_LANES, sum, 1, LANES);
+    const Sum total = __shfl_sync(ALL_LANES, sum, UP ? LANES - 1 : 0, LANES);
+    const Sum into = (place == 0 ? 0 : before) + powers.after(place) * *carry;
     *carry = total + powers.whole * *carry;
     return into;
 }
@@ -86,6 +87,7 @@ static __device__ __noinline__ double serial_row(const T *x, const T *dy, double
 /* x and dy of a row in reading order: chunk c of lane l begins at element (c LANES + l) VECTOR. */
 template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> struct RowPart {
     static constexpr bool WIDER = sizeof(T) < sizeof(SumOf<T>); /* dx is multiplied before it is rounded */
+    typedef WorkOf<T> Sum;
     T x[CHUNKS][VECTOR], dy[CHUNKS][VECTOR];
     unsigned lane;
     size_t n;
@@ -113,48 +115,52 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> struct R
         }
     }
     /* dx takes the place of dy; returns the lane's part of the gradient. *finite: becomes false if a number is not. */
-    __device__ double differentiate(double gamma, const GroupPowers<LANES> &powers, bool *finite) {
-        double into[CHUNKS], carry = 0, gradient = 0;
+    __device__ double differentiate(Sum gamma, const GroupPowers<Sum, LANES> &powers, bool *finite) {
+        Sum into[CHUNKS], carry = 0;
+        double gradient = 0;
 #pragma unroll
         for (unsigned c = 0; c < CHUNKS; c++) {
-            double sum = 0;
+            Sum sum = 0;
 #pragma unroll
-            for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (double)wide(x[c][k]);
-            into[c] = lanes_scan<LANES, true>(powers, lane, sum, &carry);
+            for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (Sum)wide(x[c][k]);
+            into[c] = lanes_scan<Sum, LANES, true>(powers, lane, sum, &carry);
         }
         *finite = *finite && isfinite(carry);
         carry = 0;
 #pragma unroll
         for (unsigned c = CHUNKS; c-- > 0;) {
-            double sum = 0;
+            Sum sum = 0;
 #pragma unroll
-            for (unsigned k = VECTOR; k-- > 0;) sum = sum * gamma + (double)wide(dy[c][k]);
-            double running = lanes_scan<LANES, false>(powers, lane, sum, &carry), before[VECTOR];
+            for (unsigned k = VECTOR; k-- > 0;) sum = sum * gamma + (Sum)wide(dy[c][k]);
+            Sum running = lanes_scan<Sum, LANES, false>(powers, lane, sum, &carry), before[VECTOR], products = 0;
             if (WIDER) carried_into(c, into[c], gamma, before, finite);
 #pragma unroll
             for (unsigned k = VECTOR; k-- > 0;) {
-                running = running * gamma + (double)wide(dy[c][k]);
+                running = running * gamma + (Sum)wide(dy[c][k]);
                 dy[c][k] = (T)(SumOf<T>)running;
-                if (WIDER && position(c) + k > 0) gradient += running * before[k];
+                if (WIDER && position(c) + k > 0) products += running * before[k];
             }
+            gradient += (double)products;
+            *finite = *finite && isfinite(products);
             *finite = *finite && isfinite(running);
         }
 #pragma unroll
         for (unsigned c = 0; c < CHUNKS && !WIDER; c++) {
-            double before[VECTOR];
+            Sum before[VECTOR];
             carried_into(c, into[c], gamma, before, finite);
 #pragma unroll
             for (unsigned k = 0; k < VECTOR; k++)
-                if (position(c) + k > 0) gradient += (double)wide(dy[c][k]) * before[k]; /* nothing is carried into the first */
+                if (position(c) + k > 0)
+                    gradient += (double)wide(dy[c][k]) * (double)before[k]; /* nothing is carried into the first */
         }
         return gradient;
     }
     /* What is carried into each element of a chunk, of which `carried` comes into the first. */
-    __device__ void carried_into(unsigned c, double carried, double gamma, double (&before)[VECTOR], bool *finite) const {
+    __device__ void carried_into(unsigned c, Sum carried, Sum gamma, Sum (&before)[VECTOR], bool *finite) const {
 #pragma unroll
         for (unsigned k = 0; k < VECTOR; k++) {
             before[k] = carried;
-            carried = carried * gamma + (double)wide(x[c][k]);
+            carried = carried * gamma + (Sum)wide(x[c][k]);
         }
         *finite = *finite && isfinite(carried);
     }
@@ -181,7 +187,8 @@ static __global__ void __launch_bounds__(THREADS)
         part.load(dy + start, exists, part.dy);
         const double gamma = exists ? (double)view.factor(row, 0) : 0;
         bool finite = true;
-        double own = part.differentiate(gamma, GroupPowers<LANES>(gamma, VECTOR), &finite);
+        typedef WorkOf<T> Sum;
+        double own = part.differentiate((Sum)gamma, GroupPowers<Sum, LANES>((Sum)gamma, VECTOR), &finite);
         part.store_dx(dx + start, exists);
         const unsigned fine = __ballot_sync(ALL_LANES, finite);
         __syncwarp(); /* dx is written, before some of it is written again */

@@ -1,7 +1,7 @@
 """JAX, jitted: all statistics by the source's formulas in one program, which XLA fuses into a few passes; compiled in the first call.
 Time by the host's clock: JAX has no events. Limits: no weights."""
 
-from moments_peers import formulas, supports
+from moments_peers import formulas, supports, widened
 from peer import import_jax_gpu
 
 VARIANT = {
@@ -10,6 +10,7 @@ VARIANT = {
     "framework": "jax",
     "needs_gpu": True,
     "clock": "jax",
+    "dtypes": ["f16", "bf16"],
 }
 
 
@@ -20,7 +21,7 @@ def prepare(case, tunables, shapes):
         variance = x.var(0)
         return formulas(case, jax.numpy.where, x, x.mean(0), jax.numpy.sqrt(variance), variance, x.min(0), x.max(0))
 
-    return jax.jit(statistics)
+    return jax.jit(widened(case, statistics))
 
 
 def run(statistics, inputs):
