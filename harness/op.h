@@ -37,7 +37,8 @@ typedef struct Op {
     const char *name;
     const char *summary;
     const ParamSpec *params;
-    const DType *dtypes; /* that its cases may have, the default first, DTYPE_COUNT last; NULL: f64 and f32 */
+    const DType *dtypes;      /* that its cases may have, the default first, DTYPE_COUNT last; NULL: f64 and f32 */
+    const DType *accumulates; /* what `accumulate=` may say of its sums, DTYPE_COUNT last; NULL: it is not asked */
     /* Meaningful input families, NULL-terminated; see verify/families.h. An op whose dtypes are no floating-point numbers has
      * families of its own too, made by generate(). */
     const char *const *families;
@@ -57,9 +58,9 @@ typedef struct Op {
      * this overwrites or scales what the family should not decide, such as decay factors or masks. An array that a user left out,
      * and that adopt() allowed to be missing, is made by this too, from zeros. NULL: the arrays stay as they arrive. */
     Status (*generate)(const Case *problem, int index, Array *in);
-    /* Values and tolerances for every output, parameters taken as the variants receive them. bound: index into bounds. Of a case of
-     * a narrow type it sees the case and the inputs in f32, in which variants add up; verify/accumulate.h rounds to the outputs'
-     * type. */
+    /* Values and tolerances for every output, parameters taken as the variants receive them. bound: index into bounds. It sees
+     * the case and the inputs in the type that variants add up in (of f16 and bf16 in f32, case_sums() says what is rounded to);
+     * verify/accumulate.h rounds to the outputs' type. */
     Status (*reference)(const Case *problem, const Array *in, int bound, Reference *out);
     /* Instead of reference(), for outputs that must be right to the byte: writes them into `out`, which has the room that shapes()
      * gave, and sets the first dimension of outputs sized by data. bound: index into bounds; each is an oracle of its own here. */

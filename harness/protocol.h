@@ -52,6 +52,7 @@
 /* An array; those of references have a file for the values and one for the tolerances. */
 #define KEY_NAME "name"
 #define KEY_DTYPE "dtype"
+#define KEY_ACCUMULATE "accumulate" /* of a case whose sums are not in the usual type */
 #define KEY_SHAPE "shape"
 #define KEY_COUNT "count" /* of elements */
 #define KEY_FILE "file"

@@ -11,6 +11,7 @@
 #ifndef RUNGS_REFERENCE_RECURRENCE_H
 #define RUNGS_REFERENCE_RECURRENCE_H
 
+#include "base/numbers.h"
 #include "base/status.h"
 #include "dd.h"
 #include "wide.h"
@@ -33,17 +34,13 @@ static inline double recurrence_special(RecurrenceKind kind) {
     return special[kind];
 }
 
-/* As the variable of a trial in the dtype holds it. */
-static inline double recurrence_rounded(double value, bool f32) {
-    return f32 ? (double)(float)value : value;
-}
-
 /* One row. Position p in reading order is element p, or n - 1 - p if backward. */
 typedef struct RecurrenceLine {
     const void *x;
     const void *factors;        /* of each element; NULL: `factor` for all */
     const unsigned char *reset; /* not 0: nothing is carried into the element; NULL: none */
     bool f32;                   /* x and factors are floats, else doubles */
+    DType sums;                 /* what a variant's are in */
     bool backward;
     bool adjoint; /* factor and reset of position p are those of the element at p - 1: the transposed recurrence */
     bool wide;    /* products of factors, or values on the way, may leave the range of doubles: slowly */
@@ -52,6 +49,12 @@ typedef struct RecurrenceLine {
     double scale; /* x is taken times this power of two; results are in these units */
     double limit; /* a value of this size, in these units, is an infinity from there on; INFINITY: none */
 } RecurrenceLine;
+
+/* As the variable of a trial holds it. */
+static inline double recurrence_rounded(double value, const RecurrenceLine *line) {
+    if (dtype_is_narrow(line->sums)) return narrow_nearest(narrow_form(line->sums), value);
+    return line->f32 ? (double)(float)value : value;
+}
 
 /* A sum in numbers that have no range. */
 typedef struct RecurrenceWideSum {

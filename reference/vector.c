@@ -6,10 +6,6 @@
 
 const DType VECTOR_DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
 
-DType vector_sum_dtype(const Case *problem) {
-    return dtype_is_narrow(problem->dtype) ? DTYPE_F32 : problem->dtype;
-}
-
 Status vector_shapes(const Case *problem, Array *in, Array *out) {
     const size_t n = vector_size(problem, "n");
     in[0] = array_1d("x", problem->dtype, n);

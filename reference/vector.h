@@ -23,8 +23,6 @@ Status vector_set_size(Case *problem, const char *name, size_t value);
 Status vector_expect_floats(const Array *array, const char *name, const Array *like);
 /* f64, f32, f16, bf16. */
 extern const DType VECTOR_DTYPES[];
-/* Of numbers that are given to a whole sum, such as a discount: the case's, or f32 where sums of f16 and bf16 are f32. */
-DType vector_sum_dtype(const Case *problem);
 /* u8: 1 where a segment begins, some 257 elements apart, else 0. */
 Status vector_generate_mask(const Case *problem, uint64_t stream, Array *mask);
 

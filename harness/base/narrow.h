@@ -18,6 +18,7 @@ typedef struct NarrowForm {
 
 #define NARROW_F16 ((NarrowForm){5, 10, false})
 #define NARROW_BF16 ((NarrowForm){8, 7, false})
+#define NARROW_F32 ((NarrowForm){8, 23, false}) /* as what is rounded to: its patterns are no narrow_bits() */
 #define NARROW_E4M3 ((NarrowForm){4, 3, true})
 #define NARROW_E5M2 ((NarrowForm){5, 2, false})
 

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/narrow.h"
 
-/* Of a narrow type. */
+/* Of a narrow type, or of f32. */
 static inline NarrowForm narrow_form(DType dtype) {
     switch (dtype) {
     case DTYPE_F16:
@@ -14,6 +14,8 @@ static inline NarrowForm narrow_form(DType dtype) {
         return NARROW_E4M3;
     case DTYPE_E5M2:
         return NARROW_E5M2;
+    case DTYPE_F32:
+        return NARROW_F32;
     default:
         return NARROW_BF16;
     }

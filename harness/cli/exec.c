@@ -127,6 +127,11 @@ static Status read_inputs(Exec *e) {
             if (dtype_is_narrow(dtype)) e->problem.dtype = dtype;
             continue;
         }
+        if (decided_by && e->problem.accumulate && dtype != before &&
+            (dtype == case_sums(&e->problem) || before == case_sums(&e->problem))) {
+            if (dtype != case_sums(&e->problem)) e->problem.dtype = dtype;
+            continue;
+        }
         if (decided_by && dtype != before)
             return status_fail(STATUS_INVALID, "%s: dtype %s, but %s is %s; all inputs must be of one dtype", file,
                                dtype_name(dtype), decided_by, dtype_name(e->problem.dtype));
@@ -178,6 +183,10 @@ static Status set_parameters(Exec *e) {
             TRY(set_dtype(e, e->set.values[k]));
             continue;
         }
+        if (strcmp(name, "accumulate") == 0 && !params_has(&e->choice.tunables, name) && case_has(&e->problem, name)) {
+            TRY(case_set(e->op, &e->problem, name, e->set.values[k]));
+            continue;
+        }
         const bool tunable = params_has(&e->choice.tunables, name) && !params_has(&e->problem.params, name);
         TRY(params_set(tunable ? &e->choice.tunables : &e->problem.params, name, e->set.values[k]));
     }
@@ -202,7 +211,7 @@ static Status adopt(Exec *e) {
                                params_text(&adopted.params, name));
     }
     e->problem = adopted;
-    return params_complete(&e->problem.params);
+    return case_complete(e->op, &e->problem);
 }
 
 /* Fills in the variant named `id`, its case and the inputs as they were read, from in, out and set. Free own[].data and close the

@@ -7,6 +7,7 @@ It has a dictionary VARIANT, a plain literal that the build reads without import
                "clock": "torch",          # on whose stream it is timed: a name of peer_libraries.LIBRARIES; default "cpu"
                "tunables": [{"name", "summary", "kind", "default", "min", "max"}],  # optional
                "bound": "textbook",       # optional: a looser bound of the op
+               "accumulates": ["f64"],    # optional: of cases with `accumulate`, what it takes
                "dtypes": ["f16", "bf16"], # optional: of these, e4m3 and e5m2 those that it takes
                "outputs": ["mean"],       # optional: gives only these of the op's outputs; the others are not judged
                "form": "numpy",           # optional: what run() gets its inputs as, a name of peer_forms.FORMS; default: that of the clock or

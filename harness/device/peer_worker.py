@@ -191,6 +191,10 @@ class Worker:
             case, tunables = self.case
             if case["dtype"] in ("f16", "bf16", "e4m3", "e5m2") and case["dtype"] not in self.facts.get("dtypes", ()):
                 return {wire.KEY_SKIP: f'does not take {case["dtype"]}: VARIANT["dtypes"] says what it takes'}
+            if case.get("accumulate") and case["accumulate"] not in self.facts.get("accumulates", ()):
+                return {
+                    wire.KEY_SKIP: f'does not take accumulate={case["accumulate"]}: VARIANT["accumulates"] says what it takes'
+                }
             reason = self.peer.supports({**case, "facts": facts_of(self.facts, self.sets[0])}, tunables)
         except ImportError as error:
             return {wire.KEY_SKIP: missing(self.variant, error)}

@@ -27,9 +27,10 @@ static const size_t LARGE_BYTES = (size_t)1 << 30;      /* of inputs and outputs
 
 json_t *case_json(const Case *problem) {
     char text[CASE_TEXT_MAX];
-    return json_pack("{s:s, s:s, s:o, s:s, s:s, s:I}", KEY_TEXT, case_format(problem, text, sizeof text), KEY_OP, problem->op,
+    return json_pack("{s:s, s:s, s:o, s:s, s:s, s:I, s:s*}", KEY_TEXT, case_format(problem, text, sizeof text), KEY_OP, problem->op,
                      KEY_PARAMS, params_json(&problem->params), KEY_DTYPE, dtype_name(problem->dtype), KEY_INPUT, problem->input,
-                     KEY_SEED, (json_int_t)problem->seed);
+                     KEY_SEED, (json_int_t)problem->seed, KEY_ACCUMULATE,
+                     case_is_usual(problem) ? NULL : dtype_name(case_sums(problem)));
 }
 
 static int handover_file(Handover *handover, const Shared *shared) {
@@ -355,7 +356,7 @@ static Status compute_reference(const Instance *instance, DataSet set, int bound
     const Array *in = instance->in[set];
     if (!registry_python(op)) return accumulated_reference(op, c, in, instance->out, bound, reference);
     TRY(reference_in_worker(op, c, in, instance->shared_in[set], instance->out, bound, reference));
-    accumulated_round(op, instance->out, reference);
+    accumulated_round(op, c, instance->out, reference);
     return STATUS_OK;
 }
 

@@ -110,7 +110,7 @@ static Status read_tied(Axes *axes, const YamlNode *axes_map, YamlNode *list) {
 static Status make_case(const Axes *axes, const YamlNode *suite, Case *out) {
     TRY(case_init(axes->op, out));
     for (int i = 0; i < axes->count; i++) TRY(apply(axes, &axes->levels[i], axes->levels[i].index, out));
-    TRY(yamlfile_place(axes->file, suite, params_complete(&out->params)));
+    TRY(yamlfile_place(axes->file, suite, case_complete(axes->op, out)));
     Array in[OP_MAX_ARRAYS], arrays[OP_MAX_ARRAYS];
     const Status status = axes->op->shapes(out, in, arrays);
     if (status == STATUS_OK) return STATUS_OK;

@@ -11,15 +11,19 @@
 static const char BLANKS[] = " \t\r\n";
 
 /* What every case has beside the op's parameters, in the order in which it is printed. */
-enum { COMMON_DTYPE, COMMON_INPUT, COMMON_SEED, COMMON_COUNT };
-static const char *const COMMON[COMMON_COUNT] = {"dtype", "input", "seed"};
+enum { COMMON_DTYPE, COMMON_ACCUMULATE, COMMON_INPUT, COMMON_SEED, COMMON_COUNT };
+static const char *const COMMON[COMMON_COUNT] = {"dtype", "accumulate", "input", "seed"};
+
+static bool has_common(const Case *problem, int i) {
+    return i != COMMON_ACCUMULATE || registry_op(problem->op)->accumulates;
+}
 
 /* 0 .. count-1: a parameter; from count on: COMMON; -1: unknown. */
 static int name_index(const Case *problem, const char *name) {
     for (int i = 0; i < problem->params.count; i++)
         if (strcmp(problem->params.specs[i].name, name) == 0) return i;
     for (int i = 0; i < COMMON_COUNT; i++)
-        if (strcmp(COMMON[i], name) == 0) return problem->params.count + i;
+        if (strcmp(COMMON[i], name) == 0 && has_common(problem, i)) return problem->params.count + i;
     return -1;
 }
 
@@ -44,7 +48,8 @@ static Status unknown_name(const Case *problem, const char *name) {
     const char *names[PARAMS_MAX + COMMON_COUNT];
     int count = 0;
     for (int i = 0; i < problem->params.count; i++) names[count++] = problem->params.specs[i].name;
-    for (int i = 0; i < COMMON_COUNT; i++) names[count++] = COMMON[i];
+    for (int i = 0; i < COMMON_COUNT; i++)
+        if (has_common(problem, i)) names[count++] = COMMON[i];
     return text_fail_listing(text_nearest(name, names, count), "known", names, count, "unknown parameter '%.80s' of %s", name,
                              problem->op);
 }
@@ -94,6 +99,36 @@ static Status set_dtype(const Op *op, Case *problem, const char *text) {
     return text_fail_listing(NULL, "allowed", names, count, "dtype='%.80s' is not allowed", text);
 }
 
+static bool may_accumulate(const Op *op, DType dtype, DType sums) {
+    const DType usual = case_usual_sums(dtype), *allowed = op->accumulates;
+    while (*allowed != sums && *allowed != DTYPE_COUNT) allowed++;
+    const bool wider = dtype_unit_roundoff(sums) < dtype_unit_roundoff(usual);
+    return sums == usual || (*allowed == sums && (sums == dtype || wider));
+}
+
+static Status set_accumulate(const Op *op, Case *problem, const char *text) {
+    DType sums = DTYPE_COUNT;
+    const char *names[DTYPE_COUNT];
+    int count = 0;
+    for (const DType *allowed = op->accumulates; *allowed != DTYPE_COUNT; allowed++) names[count++] = dtype_name(*allowed);
+    if (dtype_parse(text, &sums))
+        for (const DType *allowed = op->accumulates; *allowed != DTYPE_COUNT; allowed++)
+            if (*allowed == sums) problem->accumulate = 1 + (int)sums;
+    if (problem->accumulate == 1 + (int)sums) return STATUS_OK;
+    return text_fail_listing(NULL, "allowed", names, count, "accumulate='%.80s' is not allowed", text);
+}
+
+Status case_complete(const Op *op, const Case *problem) {
+    TRY(params_complete(&problem->params));
+    if (!problem->accumulate || may_accumulate(op, problem->dtype, case_sums(problem))) return STATUS_OK;
+    const char *names[DTYPE_COUNT];
+    int count = 0;
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        if (may_accumulate(op, problem->dtype, (DType)d)) names[count++] = dtype_name((DType)d);
+    return text_fail_listing(NULL, "allowed", names, count, "accumulate=%s is not allowed with dtype=%s",
+                             dtype_name(case_sums(problem)), dtype_name(problem->dtype));
+}
+
 static Status set_seed(Case *problem, const char *text) {
     long long seed;
     if (!text_integer(text, &seed) || seed < 0)
@@ -109,6 +144,8 @@ Status case_set(const Op *op, Case *problem, const char *name, const char *text)
     switch (index - problem->params.count) {
     case COMMON_DTYPE:
         return set_dtype(op, problem, text);
+    case COMMON_ACCUMULATE:
+        return set_accumulate(op, problem, text);
     case COMMON_INPUT:
         return set_input(op, problem, text);
     case COMMON_SEED:
@@ -160,7 +197,7 @@ Status case_parse(const char *text, Case *out) {
         status = set_word(op, out, word, &seen);
         if (status != STATUS_OK) return status_prefix(status, "column %zu: ", (size_t)(word - line) + 1);
     }
-    status = params_complete(&out->params);
+    status = case_complete(op, out);
     return status == STATUS_OK ? STATUS_OK : status_prefix(status, "column %zu: ", length + 1);
 }
 
@@ -168,9 +205,10 @@ char *case_format(const Case *problem, char *text, size_t size) {
     const size_t op = (size_t)snprintf(text, size, "%s", problem->op);
     if (op >= size) return text;
     const size_t used = op + params_format(&problem->params, false, text + op, size - op);
+    const bool usual = case_is_usual(problem);
     if (used < size)
-        snprintf(text + used, size - used, " dtype=%s input=%s seed=%" PRIu64, dtype_name(problem->dtype), problem->input,
-                 problem->seed);
+        snprintf(text + used, size - used, " dtype=%s%s%s input=%s seed=%" PRIu64, dtype_name(problem->dtype),
+                 usual ? "" : " accumulate=", usual ? "" : dtype_name(case_sums(problem)), problem->input, problem->seed);
     return text;
 }
 

@@ -168,6 +168,12 @@ json_t *params_json(const Params *params) {
     return object;
 }
 
+json_t *case_params_json(const Case *problem) {
+    json_t *object = params_json(&problem->params);
+    if (!case_is_usual(problem)) json_object_set_new(object, "accumulate", json_string(dtype_name(case_sums(problem))));
+    return object;
+}
+
 json_t *errors_json(const OutputErrors *errors) {
     json_t *json = json_object();
     fields_write(errors->exact ? EXACT_ERRORS : ERRORS, &errors->bounded, json);

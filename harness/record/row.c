@@ -70,7 +70,7 @@ static json_t *head(const Row *row) {
     const Case *problem = &row->problem;
     return json_pack("{s:s, s:i, s:s, s:s?, s:s, s:s, s:o, s:s, s:s, s:I, s:s, s:o, s:s, s:s, s:s?, s:{s:f, s:f, s:f}, s:s?, s:s?}",
                      "kind", "row", "schema", ROW_SCHEMA_VERSION, "run", row->run, "scenario", row->scenario, "case", row->text,
-                     "op", problem->op, "params", params_json(&problem->params), "dtype", dtype_name(problem->dtype), "input",
+                     "op", problem->op, "params", case_params_json(problem), "dtype", dtype_name(problem->dtype), "input",
                      problem->input, "seed", (json_int_t)problem->seed, "variant", row->variant, "tunables",
                      params_json(&row->tunables), "spec", row->spec, "backend", row->backend, "library", row->library, "work",
                      "bytes", row->work.bytes, "flops", row->work.flops, "elements", row->work.elements, "baseline", row->baseline,

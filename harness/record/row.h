@@ -126,6 +126,8 @@ typedef struct OutputErrors {
 json_t *json_number_or_null(double value);
 /* {"agg": "mean", "n": 1000, ...}. */
 json_t *params_json(const Params *params);
+/* Of a case, with `accumulate` where it is not usual. */
+json_t *case_params_json(const Case *problem);
 json_t *errors_json(const OutputErrors *errors);
 
 /* Sets a number, or adds it. */

@@ -5,25 +5,33 @@
 
 #include <stdlib.h>
 
-static Status widen(const Array *from, Array *to) {
+/* What the op sees. */
+static DType seen_as(const Case *problem) {
+    const DType sums = case_sums(problem);
+    return dtype_is_narrow(sums) ? DTYPE_F32 : sums;
+}
+
+static Status widen(const Array *from, DType dtype, Array *to) {
     const size_t count = array_count(from);
     *to = *from;
-    to->dtype = DTYPE_F32;
+    to->dtype = dtype;
     to->data = hostmemory_allocate(array_bytes(to));
-    if (!to->data) return status_fail(STATUS_MEMORY, "no memory for '%s' in f32: %zu bytes", from->name, array_bytes(to));
+    if (!to->data)
+        return status_fail(STATUS_MEMORY, "no memory for '%s' in %s: %zu bytes", from->name, dtype_name(dtype), array_bytes(to));
 #pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < count; i++) ((float *)to->data)[i] = (float)number_at(from, i);
+    for (size_t i = 0; i < count; i++) number_set(dtype, to->data, i, number_at(from, i));
     return STATUS_OK;
 }
 
 Status accumulated_open(const Op *op, const Case *problem, const Array *in, Accumulated *out) {
     *out = (Accumulated){.problem = *problem};
     for (int i = 0; i < op->in_count; i++) out->in[i] = in[i];
-    if (!dtype_is_narrow(problem->dtype)) return STATUS_OK;
-    out->problem.dtype = DTYPE_F32;
+    const DType dtype = seen_as(problem);
+    if (dtype == problem->dtype) return STATUS_OK;
+    out->problem.dtype = dtype;
     for (int i = 0; i < op->in_count; i++) {
-        if (!dtype_is_narrow(in[i].dtype)) continue;
-        const Status status = widen(&in[i], &out->in[i]);
+        if (dtype_unit_roundoff(in[i].dtype) <= dtype_unit_roundoff(dtype)) continue;
+        const Status status = widen(&in[i], dtype, &out->in[i]);
         if (status != STATUS_OK) {
             accumulated_close(out);
             return status;
@@ -53,13 +61,16 @@ Status accumulated_reference(const Op *op, const Case *problem, const Array *in,
     const Status status = op->reference(&wide.problem, wide.in, bound, reference);
     accumulated_close(&wide);
     TRY(status);
-    accumulated_round(op, out, reference);
+    accumulated_round(op, problem, out, reference);
     return STATUS_OK;
 }
 
-void accumulated_round(const Op *op, const Array *out, Reference *reference) {
+void accumulated_round(const Op *op, const Case *problem, const Array *out, Reference *reference) {
+    const DType dtype = seen_as(problem);
+    if (dtype == problem->dtype) return;
     for (int o = 0; o < op->out_count; o++) {
-        const size_t count = dtype_is_narrow(out[o].dtype) ? array_count(&out[o]) : 0;
+        const bool narrower = dtype_unit_roundoff(out[o].dtype) > dtype_unit_roundoff(dtype);
+        const size_t count = narrower ? array_count(&out[o]) : 0;
         const NarrowForm form = narrow_form(out[o].dtype);
 #pragma omp parallel for schedule(static)
         for (size_t i = 0; i < count; i++) round_element(form, &reference[o].value[i], &reference[o].tolerance[i]);

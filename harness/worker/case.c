@@ -196,12 +196,15 @@ Status case_open(Worker *worker, const json_t *command) {
     return status;
 }
 
+static bool is_listed(DType dtype, const DType *list) {
+    for (; list && *list != DTYPE_COUNT; list++)
+        if (*list == dtype) return true;
+    return false;
+}
+
 /* Of a variant that says nothing, code is from before there were types of two bytes, and takes them for four. */
 static bool takes(const Variant *variant, DType dtype) {
-    if (!variant->dtypes) return !dtype_is_narrow(dtype);
-    const DType *one = variant->dtypes;
-    while (*one != DTYPE_COUNT && *one != dtype) one++;
-    return *one == dtype;
+    return variant->dtypes ? is_listed(dtype, variant->dtypes) : !dtype_is_narrow(dtype);
 }
 
 Status variant_supports(const Variant *variant, const VariantArgs *args) {
@@ -209,6 +212,9 @@ Status variant_supports(const Variant *variant, const VariantArgs *args) {
     if (!takes(variant, args->problem->dtype))
         return status_fail(STATUS_UNSUPPORTED, "does not take %s: .dtypes of its descriptor says what it takes",
                            dtype_name(args->problem->dtype));
+    if (!case_is_usual(args->problem) && !is_listed(case_sums(args->problem), variant->accumulates))
+        return status_fail(STATUS_UNSUPPORTED, "does not take accumulate=%s: .accumulates of its descriptor says what it takes",
+                           dtype_name(case_sums(args->problem)));
     return variant->supports && !variant->supports(args, reason) ? status_fail(STATUS_UNSUPPORTED, "%s", reason) : STATUS_OK;
 }
 

@@ -51,6 +51,9 @@ Status command_case(const json_t *object, Case *out) {
     *out = (Case){.op = op->name, .seed = (uint64_t)json_integer_value(json_object_get(object, KEY_SEED))};
     TRY(params_init(op->params, &out->params));
     if (!dtype || !dtype_parse(dtype, &out->dtype)) return status_fail(STATUS_INTERNAL, "open: no dtype");
+    const char *sums = json_string_value(json_object_get(object, KEY_ACCUMULATE));
+    DType accumulate;
+    if (sums && dtype_parse(sums, &accumulate)) out->accumulate = 1 + (int)accumulate;
     snprintf(out->input, sizeof out->input, "%s", input ? input : "");
     return command_params(json_object_get(object, KEY_PARAMS), &out->params);
 }

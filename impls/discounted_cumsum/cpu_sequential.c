@@ -1,7 +1,7 @@
 /* Idea: y[i] = x[i] + gamma y[i+1] (left: y[i-1]), one row after the other, one thread, one loop. Sums of k terms: blocks of k, a
  * window is the head of one and the tail of another.
  * Traffic: each element is read and written once; k > 0 reads it twice and writes it twice, a block apart.
- * Rounding: in the dtype (f16 and bf16: in float), two roundings per step. k > 0: a tail is weighted by a product of at most k gammas, and added up in double;
+ * Rounding: in the dtype (f16 and bf16: in float; else as `accumulate` says), two roundings per step. k > 0: a tail is weighted by a product of at most k gammas, and added up in double;
  *   nothing is subtracted.
  * Limits: each step waits for the one before it. A float sum of a million equal terms is off by 1%, which fails.
  *   Sums of k terms: |gamma|^(k-1) within the range of the dtype.
@@ -25,35 +25,36 @@
 DEFINE_ROW(float, f32)
 DEFINE_ROW(double, f64)
 
-/* Of f16 and bf16, in float; a factor of all is one already. */
-static void row_narrow(const DcsJob *job, size_t row, DType dtype) {
+/* Sums of another type than elements; a factor of all is of that type, too. In double: a sum or product of floats, or of narrower
+ * numbers, is rounded as if once. */
+static void row_between(const DcsJob *job, size_t row, DType dtype, DType sums) {
     const DcsWalk walk = dcs_walk(job, row, 0);
-    const bool one = job->gamma_row == 0;
-    float g = one ? *(const float *)job->gamma : (float)number_in(dtype, job->gamma, walk.gamma_first), carry = 0;
+    double g = number_in(job->gamma_row == 0 ? sums : dtype, job->gamma, walk.gamma_first), carry = 0;
     for (size_t p = 0; p < job->n; p++) {
         const size_t i = dcs_element(walk, p);
-        const float x = (float)number_in(dtype, job->x, i);
-        if (walk.gamma_step != 0) g = (float)number_in(dtype, job->gamma, i);
-        carry = job->reset && job->reset[i] != 0 ? x : x + g * carry;
+        const double x = number_in(dtype, job->x, i);
+        if (walk.gamma_step != 0) g = number_in(dtype, job->gamma, i);
+        carry = job->reset && job->reset[i] != 0 ? x : number_rounded(sums, x + number_rounded(sums, g * carry));
         number_set(dtype, job->y, i, carry);
     }
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    if (dtype_is_narrow(args->problem->dtype) && dcs_job(args).k > 0)
-        return variant_refuse(reason, "sums of k terms are f32 and f64 here");
+    if ((dtype_is_narrow(args->problem->dtype) || !case_is_usual(args->problem)) && dcs_job(args).k > 0)
+        return variant_refuse(reason, "sums of k terms are of the type of the elements, f32 or f64, here");
     return dcs_blocks_fit(args, reason);
 }
 
 static Status run(const VariantArgs *args) {
     DcsJob job = dcs_job(args);
     job.reset = dcs_reset(args, DCS_RESET);
+    const DType dtype = args->problem->dtype, sums = case_sums(args->problem);
     if (job.n == 0) return STATUS_OK;
     for (size_t row = 0; row < job.rows; row++) {
         if (job.k > 0)
             for (size_t block = 0; block < job.n; block += job.k) dcs_window_block(&job, row, block);
-        else if (dtype_is_narrow(args->problem->dtype))
-            row_narrow(&job, row, args->problem->dtype);
+        else if (dtype_is_narrow(dtype) || sums != dtype)
+            row_between(&job, row, dtype, sums);
         else if (job.f32)
             row_f32(&job, row);
         else
@@ -63,12 +64,14 @@ static Status run(const VariantArgs *args) {
 }
 
 static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+static const DType ACCUMULATES[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F64, DTYPE_COUNT};
 
 RUNGS_VARIANT(discounted_cumsum, cpu_sequential) = {
     .backend = BACKEND_CPU,
     .summary = "the recurrence, one row after the other, one thread",
     .origin = "torch-discounted-cumsum's C++, a loop over y[i] = x[i] + gamma y[i+1]",
     .dtypes = DTYPES,
+    .accumulates = ACCUMULATES,
     .supports = supports,
     .run = run,
 };

@@ -97,11 +97,14 @@ static Status run(const VariantArgs *args) {
     return STATUS_OK;
 }
 
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
+
 RUNGS_VARIANT(moments, cpu_two_pass) = {
     .backend = BACKEND_CPU,
     .summary = "means, then corrected sums of (x - mean)^p; vectors across columns, one thread",
     .origin = "Chan, Golub and LeVeque 1983",
     .dtypes = MOMENTS_TYPES,
+    .accumulates = ACCUMULATES,
     .scratch_bytes = moments_widened_bytes,
     .run = run,
 };

@@ -148,7 +148,9 @@ template <typename Call> static auto with_case(const VariantArgs *args, Call cal
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    if (!dtype_is_narrow(args->problem->dtype) || moments_in_double(args)) return true;
+    if (moments_in_double(args)) return true;
+    if (!case_is_usual(args->problem)) return variant_refuse(reason, "accumulate=data: sums of this case are in double");
+    if (!dtype_is_narrow(args->problem->dtype)) return true;
     return variant_refuse(reason, "accumulate=data: of f16, bf16, e4m3 and e5m2 sums are in double only");
 }
 
@@ -176,6 +178,7 @@ static size_t scratch_bytes(const VariantArgs *args) {
 static Status configuration(const VariantArgs *args, LaunchNotes *out) {
     return plan_notes(plan_of(args), plan_shared_bytes(args, partial_bytes(args)), out);
 }
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
 
 RUNGS_VARIANT(moments, cuda_welford) = {
     .backend = BACKEND_CUDA,
@@ -183,6 +186,7 @@ RUNGS_VARIANT(moments, cuda_welford) = {
     .origin = "Welford 1962; Terriberry 2007; Pebay 2008",
     .tunables = TUNABLES,
     .dtypes = MOMENTS_TYPES,
+    .accumulates = ACCUMULATES,
     .bound = "updating",
     .supports = supports,
     .scratch_bytes = scratch_bytes,

@@ -19,6 +19,7 @@ typedef enum DiscountBound { DISCOUNT_SCAN, DISCOUNT_DIFFERENCE } DiscountBound;
 typedef struct Discount {
     bool left, f32, unrounded;
     bool adjoint; /* the transposed sums: of a gradient */
+    DType sums;   /* what a variant's are in */
     DiscountGamma gamma_per;
     size_t batch, n, terms; /* terms: 1 .. n, or n + 1: all */
     const void *gamma;
@@ -77,6 +78,10 @@ extern const char *const DISCOUNT_WRONG[];
 bool discount_wrong_value(const Discount *self, const void *x, const double *right, int which, size_t element, double *value);
 
 /* reference.c */
+/* Operations behind every term of a sum of a row of n, beside those that grow with its distance. */
+static inline double discount_depth(size_t n) {
+    return 2 * ceil(log2((double)n + 1)) + 48;
+}
 /* What the data is like, found by one pass over it. */
 typedef struct DiscountFacts {
     double scale;  /* for RecurrenceLine */
@@ -91,11 +96,12 @@ RecurrenceLine discount_line(const Discount *self, const DiscountFacts *facts, c
 
 /* How far a sum may be from the reference. */
 typedef struct DiscountErrors {
-    double u, tiny; /* of the dtype: unit round-off, smallest subnormal */
-    double depth;   /* operations behind every term, beside those that grow with its distance */
-    double border;  /* additions that a term of a window meets before it leaves its block */
-    double steps;   /* roundings per factor between a term and its sum */
-    double drift;   /* relative error of the discount itself */
+    double u, tiny;    /* of the dtype: unit round-off, smallest subnormal */
+    double more, most; /* roundings: times this for terms of second order, and at most this share of the magnitude */
+    double depth;      /* operations behind every term, beside those that grow with its distance */
+    double border;     /* additions that a term of a window meets before it leaves its block */
+    double steps;      /* roundings per factor between a term and its sum */
+    double drift;      /* relative error of the discount itself */
     bool integral;
 } DiscountErrors;
 DiscountErrors discount_errors(const Discount *self, const DiscountFacts *facts);

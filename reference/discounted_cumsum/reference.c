@@ -60,13 +60,14 @@ RecurrenceLine discount_line(const Discount *self, const DiscountFacts *facts, c
         .x = at(self, x, row * self->n),
         .reset = self->reset ? self->reset + row * self->n : NULL,
         .f32 = self->f32,
+        .sums = self->sums,
         .backward = self->left == self->adjoint,
         .adjoint = self->adjoint,
         .wide = facts->wide,
         .n = self->n,
         .scale = facts->scale,
-        /* What rounds to an infinity of the dtype. */
-        .limit = self->f32           ? 0x1.ffffffp127
+        /* What rounds to an infinity of the type of sums. */
+        .limit = self->f32           ? narrow_end(narrow_form(self->sums)) * (1 - dtype_unit_roundoff(self->sums) / 2)
                  : facts->scale <= 1 ? 0x1p1023 * facts->scale * 2
                                      : RECURRENCE_SAFE,
     };
@@ -80,11 +81,15 @@ RecurrenceLine discount_line(const Discount *self, const DiscountFacts *facts, c
 }
 
 DiscountErrors discount_errors(const Discount *self, const DiscountFacts *facts) {
+    const NarrowForm form = narrow_form(self->sums);
+    const bool narrow = dtype_is_narrow(self->sums);
     DiscountErrors errors = {
-        .u = self->f32 ? 0x1p-24 : 0x1p-53,
-        .tiny = self->f32 ? 0x1p-149 : 0x1p-1074,
+        .u = dtype_unit_roundoff(self->sums),
+        .tiny = self->f32 ? ldexp(1, narrow_least(form) - form.fraction_bits) : 0x1p-1074,
+        .more = narrow ? 2 : 1.01, /* while the bound is below 1/256 of the magnitude, of narrow types below half of it */
+        .most = narrow ? 1 : 0x1p-8,
         .steps = facts->unit ? 1 : 2,
-        .depth = 2 * ceil(log2((double)self->n + 1)) + 48,
+        .depth = discount_depth(self->n),
         .integral = facts->integral,
     };
     if (self->unrounded && self->gamma_per == GAMMA_ALL && self->gamma_written != 0) {
@@ -95,10 +100,10 @@ DiscountErrors discount_errors(const Discount *self, const DiscountFacts *facts)
 }
 
 double discount_rounding(const DiscountErrors *errors, double magnitude, double travelled) {
-    /* 1.01: terms of second order, while the bound is below 1/256 of the magnitude. */
     const double first_order =
-        1.01 * (errors->u * (errors->steps * travelled + (errors->depth + errors->border) * magnitude) + errors->drift * travelled);
-    const double most = 0x1p-8 * magnitude;
+        errors->more *
+        (errors->u * (errors->steps * travelled + (errors->depth + errors->border) * magnitude) + errors->drift * travelled);
+    const double most = errors->most * magnitude;
     return first_order < most ? first_order : most;
 }
 
@@ -143,7 +148,7 @@ static Status row_sums(Row *row, size_t terms) {
     const bool window = terms <= line->n, f32 = line->f32;
     /* The end of a block is summed from its border outwards: a term near the border meets all that come after it. Floats have
      * doubles for that. */
-    if (window && !f32) row->errors.border = (double)terms;
+    if (window && (!f32 || dtype_is_narrow(line->sums))) row->errors.border = (double)terms;
     if (window && row->tolerance) TRY(discount_window_chances(&row->errors, line, terms, row->tolerance, &row->chances));
     const Status status = recurrence_run(line, terms, emit, row);
     if (status == STATUS_OK && !window && row->value && row->tolerance)

@@ -64,7 +64,7 @@ typedef struct Running {
     double plain, error; /* the recurrence in the dtype, and the most that it was off by */
 } Running;
 
-static void advance(Running *run, double x, double factor, double sum, bool f32) {
+static void advance(Running *run, double x, double factor, double sum, const RecurrenceLine *line) {
     const double size = fabs(factor);
     run->signed_travel = factor * (run->signed_travel + run->sum);
     run->most_travel = larger(fabs(run->signed_travel), size * run->most_travel);
@@ -74,7 +74,7 @@ static void advance(Running *run, double x, double factor, double sum, bool f32)
     run->most = larger(fabs(sum), size * run->most);
     run->squares = sum * sum + size * size * run->squares;
     run->sums = fabs(sum) + size * run->sums;
-    run->plain = recurrence_rounded(x + recurrence_rounded(factor * run->plain, f32), f32);
+    run->plain = recurrence_rounded(x + recurrence_rounded(factor * run->plain, line), line);
     run->error = larger(fabs(run->plain - sum), size * run->error);
 }
 
@@ -131,7 +131,7 @@ static bool walk_to(const Row *row, Walk *walk, size_t p, bool passes, double *l
         walk->levels.since = 0;
         return false;
     }
-    advance(&walk->run, step.x / line->scale, step.factor.hi, sum, line->f32);
+    advance(&walk->run, step.x / line->scale, step.factor.hi, sum, line);
     *level = INFINITY;
     if (line->factors) return true;
     if (passes)
@@ -205,7 +205,7 @@ static double trial(const RecurrenceLine *line, size_t terms, size_t last) {
         const RecurrenceStep step = recurrence_step(line, p);
         const double x = step.x / line->scale;
         exact = dd_add_double(dd_multiply(exact, step.factor), x);
-        plain = recurrence_rounded(x + recurrence_rounded(step.factor.hi * plain, line->f32), line->f32);
+        plain = recurrence_rounded(x + recurrence_rounded(step.factor.hi * plain, line), line);
     }
     return fabs(dd_add_double(dd_negate(exact), plain).hi);
 }

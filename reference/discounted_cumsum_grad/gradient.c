@@ -71,8 +71,7 @@ static Chance forwards(const Factors *f, double *trial) {
         const double factor = step.cut ? 0 : step.factor.hi, coefficient = step.cut ? 0 : before;
         take(&self, &f->dx_parts[i], coefficient, behind);
         behind = ahead_step(behind, coefficient, p + 1 < line->n ? factor_into(line, p + 1) : 0);
-        trial[p] = recurrence_rounded(step.x / line->scale + recurrence_rounded(factor * (p > 0 ? trial[p - 1] : 0), line->f32),
-                                      line->f32);
+        trial[p] = recurrence_rounded(step.x / line->scale + recurrence_rounded(factor * (p > 0 ? trial[p - 1] : 0), line), line);
         self.partial += coefficient * f->dx[i];
         self.chain += self.partial * self.partial;
         if (!step.cut) self.rest += of_both(&f->y_parts[recurrence_element(line, p - 1)], &f->dx_parts[i]);
@@ -94,7 +93,7 @@ static void backwards(const Factors *f, const double *trial, Chance *self) {
         self->trial += cut ? 0 : trial[p] * z;
         partial += coefficient * f->y[i];
         chain += partial * partial;
-        z = recurrence_rounded(dy + recurrence_rounded(factor * z, line->f32), line->f32);
+        z = recurrence_rounded(dy + recurrence_rounded(factor * z, line), line);
         const RecurrenceStep step = recurrence_step(line, p);
         cut = step.cut;
         factor = cut ? 0 : step.factor.hi;

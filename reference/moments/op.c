@@ -28,6 +28,8 @@ static const ParamSpec PARAMS[] = {
 
 static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_E4M3, DTYPE_E5M2, DTYPE_COUNT};
 
+static const DType ACCUMULATES[] = {DTYPE_F32, DTYPE_F64, DTYPE_COUNT};
+
 /* What is not x: of x's type, beside x of 8 bits in f32. */
 static DType other_dtype(DType x) {
     return dtype_size(x) > 1 ? x : DTYPE_F32;
@@ -190,6 +192,7 @@ RUNGS_OP(moments) = {
     .summary = "mean, var, skewness, kurtosis, min, max of every column of x[rows, cols]",
     .params = PARAMS,
     .dtypes = DTYPES,
+    .accumulates = ACCUMULATES,
     .families = FAMILIES,
     .bounds = BOUNDS,
     .in_count = 2,

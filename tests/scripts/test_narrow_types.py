@@ -327,3 +327,121 @@ def test_inputs_stay_in_range(folder, case):
     call("run", f"moments rows=100 {case}", "--variants", "cpu_two_pass", "--verify-only", "--out", out)
     (row,) = rows_of(out)
     assert row["verdict"] != "pass" and "beyond the range" in row["reason"], row
+
+
+# ---- `accumulate`: what sums are in, where it is not usual.
+
+
+def verified(folder, case, *options, program=None):
+    out = folder / "rows.jsonl"
+    out.unlink(missing_ok=True)
+    words = ("run", case, *options, "--verify-only", "--out", out)
+    call(*words, program=program) if program else call(*words)
+    return rows_of(out)
+
+
+@pytest.mark.parametrize("dtype, n", [("f16", 400), ("bf16", 30)])
+@pytest.mark.skipif(not MUTANTS.exists(), reason="the tests' variants are not built")
+def test_sums_in_the_type_itself(folder, dtype, n):
+    """Right where the case says so, wrong where it does not; what is right there is told from a sum that is shifted by one."""
+    case = f"discounted_cumsum batch=40 n={n} gamma=0.9375 dtype={dtype} input=normal"
+    (own,) = verified(folder, f"{case} accumulate={dtype}", "--variants", "cpu_sequential")
+    assert own["verdict"] == "pass" and own["params"]["accumulate"] == dtype, own
+    assert f" dtype={dtype} accumulate={dtype} input" in own["case"] and "shift" in own["tells"], own
+    words = ("--variants", "cpu_mutants wrong=narrow_sums")
+    assert verified(folder, case, *words, program=MUTANTS)[0]["verdict"] == "fail"
+
+
+@pytest.mark.parametrize("words", ["", " accumulate=f32"])
+def test_the_usual_type_is_not_said(folder, words):
+    (row,) = verified(folder, f"discounted_cumsum n=1000 dtype=bf16{words}", "--variants", "cpu_sequential")
+    assert row["verdict"] == "pass" and "accumulate" not in row["case"] and "accumulate" not in row["params"], row
+
+
+FLOAT_SUMS = """#include "base/numbers.h"
+#include "variant.h"
+
+static Status run(const VariantArgs *args) {
+    const float gamma = (float)*(const double *)args->in[1].data;
+    float sum = 0;
+    for (size_t i = array_count(&args->in[0]); i-- > 0;) {
+        sum = (float)number_at(&args->in[0], i) + gamma * sum;
+        number_put(&args->out[0], i, sum);
+    }
+    return STATUS_OK;
+}
+
+static const DType DTYPES[] = {DTYPE_F32, DTYPE_F16, DTYPE_COUNT}, SUMS[] = {DTYPE_F64, DTYPE_COUNT};
+RUNGS_VARIANT(discounted_cumsum, cpu_float_sums) = {
+    .backend = BACKEND_CPU, .summary = "wrong", .origin = "a test", .dtypes = DTYPES, .accumulates = SUMS, .run = run};
+"""
+
+
+def test_sums_in_double(folder):
+    """Of floats: rounded once, so sums in float fail, and variants that do not say that they take such a case are skipped."""
+    (folder / "cpu_float_sums.c").write_text(FLOAT_SUMS)
+    case = "discounted_cumsum n=20011 gamma=0.999 dtype=f32 accumulate=f64 input=normal"
+    out = folder / "rows.jsonl"
+    call(
+        "try",
+        folder / "cpu_float_sums.c",
+        "--op",
+        "discounted_cumsum",
+        case.split(" ", 1)[1],
+        "--no-sandbox",
+        "--quick",
+        "--out",
+        out,
+    )
+    wrong = next(row for row in rows_of(out) if "float_sums" in row["variant"])
+    assert wrong["verdict"] == "fail" and "tolerance" in wrong["reason"], wrong
+    rows = {row["variant"]: row for row in verified(folder, case, "--variants", "cpu_sequential,cpu_best")}
+    right, other = (rows[f"discounted_cumsum/cpu_{name}"] for name in ("sequential", "best"))
+    assert right["verdict"] == "pass" and other["verdict"] == "skip" and ".accumulates" in other["reason"], other
+    for dtype in ("f32", "f16", "e4m3"):
+        words = f"moments rows=3001 cols=5 dtype={dtype} accumulate=f64 input=normal"
+        assert verified(folder, words, "--variants", "cpu_two_pass")[0]["verdict"] == "pass", dtype
+
+
+def test_a_discount_is_of_the_type_of_sums(folder):
+    x = np.random.default_rng(8).standard_normal(5000).astype(np.float32)
+    np.save(folder / "x.npy", x)
+    np.save(folder / "g.npy", np.array([0.9999]))
+    words = (
+        "exec",
+        "discounted_cumsum/cpu_sequential",
+        "--in",
+        "gamma=g.npy",
+        "--in",
+        "x=x.npy",
+        "--out",
+        "y=y.npy",
+        "--check",
+    )
+    expect_error(call(*words, cwd=folder), 2, "f64")
+    done = call(*words, "--set", "accumulate=f64", cwd=folder)
+    expect(done.returncode == 0, "f64", done)
+    y = np.load(folder / "y.npy")
+    assert y.dtype == np.float32 and np.array_equal(y, discounted(x.astype(float), 0.9999).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    "case, words",
+    [
+        ("discounted_cumsum dtype=f32 accumulate=f16", ("accumulate=f16 is not allowed with dtype=f32", "f32, f64")),
+        ("discounted_cumsum accumulate=i32", ("accumulate='i32' is not allowed", "f16, bf16, f32, f64")),
+        ("moments dtype=f16 accumulate=f16", ("accumulate='f16' is not allowed", "f32, f64")),
+        ("double accumulate=f32", ("unknown parameter 'accumulate' of double",)),
+        ("moments dtype=i32", ("dtype='i32' is not allowed", "f32, f64, f16, bf16, e4m3, e5m2")),
+    ],
+)
+def test_types_that_an_op_does_not_have(case, words):
+    """Refused with those that it has."""
+    expect_error(call("run", case), 2, *words)
+
+
+def test_sums_beyond_what_a_bound_knows(folder):
+    (row,) = verified(folder, "discounted_cumsum n=3000 dtype=bf16 accumulate=bf16", "--variants", "cpu_sequential")
+    assert (
+        row["verdict"] != "pass" and "sums of 3000 terms have no bound; in rows of 3000, at most 28" in row["reason"]
+    ), row

@@ -86,7 +86,7 @@ static void blocks_of_a_row_change_no_bound(void **state) {
     static double x[N], y[N], whole[N], rest[REST];
     static unsigned char reset[N];
     static DiscountPart parts[N], parts_of_rest[REST];
-    const DiscountErrors errors = {.u = 0x1p-53, .tiny = 0x1p-1074, .depth = 84, .steps = 2};
+    const DiscountErrors errors = {.u = 0x1p-53, .tiny = 0x1p-1074, .depth = 84, .steps = 2, .more = 1.01, .most = 0x1p-8};
     RecurrenceLine line = {.x = x, .reset = reset, .n = N, .factor = dd_from(0.999), .scale = 1, .limit = INFINITY};
     assert_true(recurrence_is_long(N) && !recurrence_is_long(REST));
     reset[CUT] = 1;
