@@ -1,5 +1,5 @@
 /* narrow.h - what goes wrong with f16, bf16 and fp8: sums in the type itself, inputs or factors cut to fewer digits, outputs cut
- * instead of rounded. */
+ * instead of rounded; and with f32, inputs cut to TF32 or bf16. */
 #ifndef MUTANTS_NARROW_H
 #define MUTANTS_NARROW_H
 
@@ -10,6 +10,7 @@ typedef struct Narrow {
     bool sums;      /* every sum is rounded to the type */
     bool inputs;    /* f16 becomes bf16, bf16 a number of four digits, of 8 bits one of two */
     bool truncates; /* outputs of 16 bits */
+    int f32_digits; /* of an f32 input: of its fraction; 0: all */
     bool factors;   /* what is to be an f32 is rounded to the type */
 } Narrow;
 
@@ -19,6 +20,8 @@ static inline bool is_narrow(const VariantArgs *args) {
 
 static inline float narrow_input(const Narrow *wrong, const Array *from, size_t i) {
     const double x = number_at(from, i);
+    if (wrong->f32_digits > 0 && from->dtype == DTYPE_F32)
+        return (float)narrow_nearest((NarrowForm){8, wrong->f32_digits, false}, x);
     if (!wrong->inputs) return (float)x;
     return (float)(from->dtype == DTYPE_F16 ? number_rounded(DTYPE_BF16, x)
                                             : narrow_nearest((NarrowForm){8, from->dtype == DTYPE_BF16 ? 3 : 1, false}, x));

@@ -49,6 +49,8 @@ static void narrow_row(const VariantArgs *args, const Narrow *wrong) {
     M(float_stages, .float_stages = true)                                                                                          \
     M(lost_stage, .stages_lost = 1)                                                                                                \
     M(power_off_by_one, .power = 1)                                                                                                \
+    M(bf16_inputs, .narrow.f32_digits = 7)                                                                                         \
+    M(tf32_inputs, .narrow.f32_digits = 10)                                                                                        \
     M(narrow_sums, .narrow.sums = true)                                                                                            \
     M(narrow_inputs, .narrow.inputs = true)                                                                                        \
     M(narrow_outputs, .narrow.truncates = true)                                                                                    \
@@ -56,7 +58,7 @@ static void narrow_row(const VariantArgs *args, const Narrow *wrong) {
 MUTANT_TABLE(Mistake)
 
 static Status run(const VariantArgs *args) {
-    if (is_narrow(args))
+    if (is_narrow(args) || mutant_of(args)->narrow.f32_digits > 0)
         narrow_row(args, &mutant_of(args)->narrow);
     else
         log_stages(args, mutant_of(args));

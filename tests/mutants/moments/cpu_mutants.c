@@ -27,6 +27,8 @@ typedef struct Mistakes {
     M(last_row, .last_row_lost = true)                                                                                             \
     M(narrow_inputs, .narrow.inputs = true)                                                                                        \
     M(narrow_outputs, .narrow.truncates = true)                                                                                    \
+    M(bf16_inputs, .narrow.f32_digits = 7)                                                                                         \
+    M(tf32_inputs, .narrow.f32_digits = 10)                                                                                        \
     M(narrow_sums, .narrow.sums = true)                                                                                            \
     M(passes_over_nan, .nan_passed_over = true)                                                                                    \
     M(raw_squares, .raw_squares = true)                                                                                            \
@@ -36,7 +38,8 @@ MUTANT_TABLE(Mistakes)
 static double element_of(const VariantArgs *args, size_t row, size_t column) {
     const size_t i = row * args->in[0].shape[1] + column;
     const Narrow *wrong = &mutant_of(args)->narrow;
-    return is_narrow(args) ? (double)narrow_input(wrong, &args->in[0], i) : number_at(&args->in[0], i);
+    const bool cut = wrong->f32_digits > 0 && args->problem->dtype == DTYPE_F32;
+    return is_narrow(args) || cut ? (double)narrow_input(wrong, &args->in[0], i) : number_at(&args->in[0], i);
 }
 
 static void give(const VariantArgs *args, int output, size_t column, double value) {
