@@ -89,7 +89,7 @@ KINDS = [
     ("an output found in memory", r"reused|torch_empty|parent_memory|finds_output|left_in"),
     ("inputs changed", r"zeroes|clobbers|proc_mem"),
     ("NaN as a wild card", r"nan$"),
-    ("lower precision", r"float(_sums)?$|tf32|rounding|narrow_"),
+    ("lower precision", r"float(_sums)?$|tf32|bf16|rounding|narrow_"),
     ("clocks, samples, comparisons and replies forged", r"clock|events|statistics|forged|compare|exit_handler"),
     ("the machine's state", r"persisting|priority|sweep"),
     ("what other rows are judged by", r"writes_files|slows_library"),
