@@ -253,30 +253,21 @@ const char *address_describe(const void *address, char text[ADDRESS_TEXT_MAX]) {
  */
 
 enum { SITES_MAX = 1024 };
-static const uint32_t IS_SITE = UINT32_C(1) << 31, MIDDLE = UINT32_C(1) << 30;
 static EmulatorSite sites[SITES_MAX];
 static uint32_t site_count;
 
-static uintptr_t origin(void) {
-    static uintptr_t first;
-    if (!first && engine.launch) first = (uintptr_t)engine.launch->kernel;
-    return first;
-}
-
-uint32_t place_of_code(const void *pc) {
-    return (uint32_t)((uintptr_t)pc - origin() + MIDDLE) & ~IS_SITE;
-}
+uintptr_t place_origin;
 
 uint32_t place_of_site(EmulatorSite site) {
     for (uint32_t i = 0; i < site_count; i++)
-        if (sites[i].file == site.file && sites[i].line == site.line) return IS_SITE | i;
+        if (sites[i].file == site.file && sites[i].line == site.line) return PLACE_IS_SITE | i;
     if (site_count < SITES_MAX) sites[site_count++] = site;
-    return IS_SITE | (site_count - 1);
+    return PLACE_IS_SITE | (site_count - 1);
 }
 
 const char *place_text(uint32_t place, char *text, size_t size) {
-    if (place & IS_SITE) return fault_site_text(sites[place & ~IS_SITE], text, size);
-    return symbol_line((const void *)(origin() + place - MIDDLE), text, size);
+    if (place & PLACE_IS_SITE) return fault_site_text(sites[place & ~PLACE_IS_SITE], text, size);
+    return symbol_line((const void *)(place_origin + place - PLACE_MIDDLE), text, size);
 }
 
 static struct sigaction previous_segv, previous_bus;

@@ -37,7 +37,12 @@ const char *address_describe(const void *address, char text[ADDRESS_TEXT_MAX]);
 void describe_within(const unsigned char *at, const unsigned char *begin, size_t bytes, const char *what, char *text, size_t size);
 
 /* A place in the source as 32 bits, so that every remembered access can have one. */
-uint32_t place_of_code(const void *pc);
+enum { PLACE_MIDDLE = 1 << 30 };
+static const uint32_t PLACE_IS_SITE = UINT32_C(1) << 31;
+extern uintptr_t place_origin; /* the first kernel */
+static inline uint32_t place_of_code(const void *pc) {
+    return (uint32_t)((uintptr_t)pc - place_origin + PLACE_MIDDLE) & ~PLACE_IS_SITE;
+}
 uint32_t place_of_site(EmulatorSite site);
 const char *place_text(uint32_t place, char *text, size_t size);
 

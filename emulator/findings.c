@@ -69,18 +69,17 @@ typedef struct Unwritten {
 static Unwritten unwritten[FAULTS_MAX];
 static int unwritten_count;
 
-void finding_unwritten(const Access *mine, const void *address, size_t bytes) {
+void finding_unwritten(Access mine, const void *address, size_t bytes) {
     if (!emulator_settings.uninitialised || unwritten_count == FAULTS_MAX) return;
     for (int i = 0; i < unwritten_count; i++)
-        if (unwritten[i].place == mine->place) return;
+        if (unwritten[i].place == mine.place) return;
     char what[ADDRESS_TEXT_MAX], where[LINE_MAX], thread[PLACE_MAX], block[PLACE_MAX];
     const Fiber *self = engine.current;
     Unwritten *note = &unwritten[unwritten_count++];
-    *note =
-        (Unwritten){.state = PENDING, .in_shared = !arena_contains(address), .block = self->block->linear, .place = mine->place};
+    *note = (Unwritten){.state = PENDING, .in_shared = !arena_contains(address), .block = self->block->linear, .place = mine.place};
     snprintf(note->text, sizeof note->text, "thread %s of block %s read %zu bytes at %s that were not all written before, at %s",
              fault_thread_text(self->index, thread), fault_thread_text(self->block->index, block), bytes,
-             address_describe(address, what), place_text(mine->place, where, sizeof where));
+             address_describe(address, what), place_text(mine.place, where, sizeof where));
 }
 
 static void report_unwritten(Unwritten *note) {
@@ -186,17 +185,17 @@ void findings_decide(void) {
     (same ? note_same_value : report_race)(&doubtful.mine, &doubtful.other, doubtful.address, doubtful.bytes);
 }
 
-void finding_race(const Access *mine, const Access *other, const void *address, size_t bytes) {
-    if (findings_open || holds(&races, (Pair){mine->place, other->place})) return;
+void finding_race(Access mine, Access other, const void *address, size_t bytes) {
+    if (findings_open || holds(&races, (Pair){mine.place, other.place})) return;
     const bool two_writes =
-        mine->flags & other->flags & ACCESS_WRITES && !((mine->flags | other->flags) & (ACCESS_ATOMIC | ACCESS_ASYNC));
+        mine.flags & other.flags & ACCESS_WRITES && !((mine.flags | other.flags) & (ACCESS_ATOMIC | ACCESS_ASYNC));
     if (!two_writes || bytes > sizeof doubtful.before) {
-        report_race(mine, other, address, bytes);
+        report_race(&mine, &other, address, bytes);
         return;
     }
     findings_open = true;
-    doubtful.mine = *mine;
-    doubtful.other = *other;
+    doubtful.mine = mine;
+    doubtful.other = other;
     doubtful.address = address;
     doubtful.bytes = bytes;
     memcpy(doubtful.before, address, bytes);

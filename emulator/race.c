@@ -23,9 +23,9 @@ typedef struct RaceThread {
 
 static RaceThread race_threads[RESIDENT_MAX][BLOCK_THREADS_MAX];
 
-/* Clocks go on from launch to launch: an access before `since` is of an earlier one, and no longer matters, as the end of a kernel
+/* Numbers of launches and of blocks: what an earlier launch, or in shared memory an earlier block did no longer matters, as its end
  * orders everything. */
-static uint32_t since = 1, latest = 1;
+static uint32_t lives, launch_life, block_lives[RESIDENT_MAX]; /* by slot */
 
 static RaceThread *state_of(const Fiber *fiber) {
     return &race_threads[fiber->block->slot][fiber->thread];
@@ -44,15 +44,18 @@ static void thread_clear(RaceThread *thread) {
     }
 }
 
-/* The array that was accessed last. */
-static struct {
+/* The array that an instruction accessed last; instructions share places. */
+enum { RECENT = 64 };
+static struct Range {
     const unsigned char *begin;
     size_t bytes;
-} recent;
+} recent[RECENT];
 
 void race_launch_start(void) {
     if (!race_enabled()) return;
-    recent.bytes = 0;
+    memset(recent, 0, sizeof recent);
+    launch_life = ++lives;
+    if (!place_origin) place_origin = (uintptr_t)engine.launch->kernel;
     knowledge_set_threads(engine.block_threads);
     shadow_launch_start();
 }
@@ -61,10 +64,9 @@ void race_launch_finish(void) {
     if (!race_enabled()) return;
     findings_launch_finish();
     syncvar_forget_all();
-    since = latest + 1;
-    if (since < UINT32_MAX / 2) return;
+    if (lives < UINT32_MAX / 2) return;
     shadow_forget_all();
-    since = latest = 1;
+    lives = 0;
 }
 
 void race_keep(void) {
@@ -77,18 +79,15 @@ void race_bring_back(void) {
 
 void race_block_start(Block *block) {
     if (!race_enabled()) return;
-    for (unsigned i = 0; i < block->threads; i++) race_threads[block->slot][i] = (RaceThread){.clock = since};
+    for (unsigned i = 0; i < block->threads; i++) race_threads[block->slot][i] = (RaceThread){.clock = 1};
+    block_lives[block->slot] = ++lives;
     shadow_block_start(block);
 }
 
 void race_block_finish(Block *block) {
     if (!race_enabled()) return;
     findings_block_finish(block);
-    for (unsigned i = 0; i < block->threads; i++) {
-        RaceThread *thread = &race_threads[block->slot][i];
-        if (thread->clock > latest) latest = thread->clock;
-        thread_clear(thread);
-    }
+    for (unsigned i = 0; i < block->threads; i++) thread_clear(&race_threads[block->slot][i]);
 }
 
 /* Of `count` threads from `first` on, those of a mask (NULL: all) know what they knew and did. */
@@ -153,94 +152,99 @@ void race_fence(EmulatorScope scope) {
     knowledge_drop(&now);
 }
 
-static inline bool happened_before(const Fiber *self, const RaceThread *thread, const Access *access) {
-    if (access->flags & ACCESS_ASYNC) return false;
-    if (access->block == self->block->linear) {
-        if (access->thread == self->thread) return true;
-        return thread->own && thread->own[access->thread] >= access->clock;
-    }
-    return knowledge_has(thread->known, access->block, access->thread, access->clock);
-}
-
-/* Is there an access, of this launch and, in shared memory, of this block? A word's live ones come first. */
-static bool is_live(const Access *access, const Access *mine, bool of_block) {
-    return access->clock >= since && (!of_block || access->block == mine->block);
+/* Before what the running thread, whose access is `mine`, does now. */
+static inline bool happened_before(const RaceThread *thread, Access mine, Access access) {
+    if (access.flags & ACCESS_ASYNC) return false;
+    if (access.block != mine.block) return knowledge_has(thread->known, access.block, access.thread, access.clock);
+    return access.thread == mine.thread || (thread->own && thread->own[access.thread] >= access.clock);
 }
 
 /* Atomics race if one is for its block alone and the other comes from elsewhere. */
-static bool conflicting(const Access *a, const Access *b) {
-    if (!(a->bytes & b->bytes) || !((a->flags | b->flags) & ACCESS_WRITES)) return false;
-    if (!(a->flags & b->flags & ACCESS_ATOMIC)) return true;
-    return ((a->flags | b->flags) & ACCESS_OF_BLOCK) && a->block != b->block;
+static bool conflicting(Access a, Access b) {
+    if (!(a.bytes & b.bytes) || !((a.flags | b.flags) & ACCESS_WRITES)) return false;
+    if (!(a.flags & b.flags & ACCESS_ATOMIC)) return true;
+    return ((a.flags | b.flags) & ACCESS_OF_BLOCK) && a.block != b.block;
 }
 
 /* May `mine` replace `old`? Only if every access that races with `old` also races with `mine`: `mine` comes later, and whoever
  * comes after `mine` comes after `old`. (An atomic update has observed the atomic writes before it, as PTX has it without a fence:
  * so the last of many blocks may reset their counter by a plain write.) */
-static bool replaces(const Access *mine, const Access *old, bool ordered) {
-    const bool observed = mine->flags & ACCESS_OBSERVES && old->flags & ACCESS_ATOMIC && old->flags & ACCESS_WRITES;
-    if (!(ordered || observed) || (old->bytes & ~mine->bytes) || (mine->flags & ACCESS_WRITES) < (old->flags & ACCESS_WRITES))
+static bool replaces(Access mine, Access old, bool ordered) {
+    const bool observed = mine.flags & ACCESS_OBSERVES && old.flags & ACCESS_ATOMIC && old.flags & ACCESS_WRITES;
+    if (!(ordered || observed) || (old.bytes & ~mine.bytes) || (mine.flags & ACCESS_WRITES) < (old.flags & ACCESS_WRITES))
         return false;
-    if (!(mine->flags & ACCESS_ATOMIC)) return true;
-    if (!(old->flags & ACCESS_ATOMIC)) return false;
-    return !(old->flags & ACCESS_OF_BLOCK) || (mine->flags & ACCESS_OF_BLOCK && mine->block == old->block);
+    if (!(mine.flags & ACCESS_ATOMIC)) return true;
+    if (!(old.flags & ACCESS_ATOMIC)) return false;
+    return !(old.flags & ACCESS_OF_BLOCK) || (mine.flags & ACCESS_OF_BLOCK && mine.block == old.block);
 }
 
-/* Of a word that remembers as many accesses as it can: a read, one that happened before this thread if two tries find it. */
-static Access *to_forget(ShadowWord *word, const Fiber *self, const RaceThread *thread) {
+/* Of a word that remembers as many accesses as it can: one of two reads, the second if it happened before this thread. */
+static inline int to_forget(const ShadowWord *word, const RaceThread *thread, Access mine) {
     static uint32_t state = 1;
-    Access *read = NULL;
     state = state * 1664525 + 1013904223;
-    for (uint32_t i = 0, tries = 0; i < WORD_ACCESSES && tries < 2; i++) {
-        Access *access = &word->accesses[((state >> 16) + i) % WORD_ACCESSES];
-        if (access->flags & ACCESS_WRITES) continue;
-        tries++;
-        if (!read || happened_before(self, thread, access)) read = access;
+    const unsigned from = state >> 16 & (WORD_ACCESSES - 1), reads = (uint8_t)~word->writes;
+    unsigned left = (reads | reads << WORD_ACCESSES) >> from & ((1u << WORD_ACCESSES) - 1); /* from `from` on, around the end */
+    if (!left) return (int)from;
+    const int first = (int)(from + (unsigned)__builtin_ctz(left)) % WORD_ACCESSES;
+    left &= left - 1;
+    if (!left) return first;
+    const int second = (int)(from + (unsigned)__builtin_ctz(left)) % WORD_ACCESSES;
+    return happened_before(thread, mine, access_at(word, second)) ? second : first;
+}
+
+/* The thread's own plain read that `mine` replaces; -1: none. One by the same instruction with nothing between becomes part of it.
+ */
+static inline int own_read(const ShadowWord *word, Access *mine) {
+    typedef uint16_t Eight __attribute__((vector_size(16)));
+    typedef int64_t Two __attribute__((vector_size(16)));
+    const uint16_t own = who_of(mine->thread, 0);
+    const Two same = (Two)(*(const Eight *)word->who == own); /* mostly none of the eight */
+    if ((same[0] | same[1]) == 0) return -1;
+    for (int i = 0; i < word->count; i++) {
+        if (word->who[i] != own || word->accesses[i].block != mine->block) continue;
+        if (word->accesses[i].clock == mine->clock && word->accesses[i].place == mine->place) mine->bytes |= word->bytes[i];
+        if (!(word->bytes[i] & ~mine->bytes)) return i;
     }
-    return read ? read : &word->accesses[(state >> 16) % WORD_ACCESSES];
+    return -1;
 }
 
 /* Most accesses are plain reads: they meet writes only, and replace the thread's own reads only. */
-static void check_read(ShadowWord *word, const Access *mine, bool of_block, const void *address, size_t bytes) {
-    const Fiber *self = engine.current;
-    const RaceThread *thread = state_of(self);
-    Access *place = NULL;
-    int i;
-    for (i = 0; i < WORD_ACCESSES && is_live(&word->accesses[i], mine, of_block); i++) {
-        Access *other = &word->accesses[i];
-        if (other->flags & ACCESS_WRITES) {
-            if (other->bytes & mine->bytes && !happened_before(self, thread, other)) finding_race(mine, other, address, bytes);
-        } else if (other->thread == mine->thread && other->block == mine->block && !(other->bytes & ~mine->bytes) &&
-                   !(other->flags & ACCESS_ASYNC)) {
-            place = other;
-        }
+static inline __attribute__((always_inline)) void check_read(ShadowWord *word, const RaceThread *thread, Access mine,
+                                                             const void *address, size_t bytes) {
+    for (unsigned left = word->writes; left; left &= left - 1) {
+        const Access other = access_at(word, __builtin_ctz(left));
+        if (other.bytes & mine.bytes && !happened_before(thread, mine, other)) finding_race(mine, other, address, bytes);
     }
-    if (!place) place = i < WORD_ACCESSES ? &word->accesses[i] : to_forget(word, self, thread);
-    *place = *mine;
+    int place = own_read(word, &mine);
+    if (place < 0) place = word->count < WORD_ACCESSES ? word->count++ : to_forget(word, thread, mine);
+    access_put(word, place, mine);
 }
 
-static void check_write(ShadowWord *word, const Access *mine, bool of_block, const void *address, size_t bytes) {
-    const Fiber *self = engine.current;
-    const RaceThread *thread = state_of(self);
-    int kept = 0, i; /* places are filled in order */
-    for (i = 0; i < WORD_ACCESSES && is_live(&word->accesses[i], mine, of_block); i++) {
-        const Access *other = &word->accesses[i];
-        const bool ordered = happened_before(self, thread, other);
+static void check_write(ShadowWord *word, const RaceThread *thread, Access mine, const void *address, size_t bytes) {
+    int kept = 0;
+    for (int i = 0; i < word->count; i++) {
+        const Access other = access_at(word, i);
+        const bool ordered = happened_before(thread, mine, other);
         if (!ordered && conflicting(mine, other)) finding_race(mine, other, address, bytes);
         if (replaces(mine, other, ordered)) continue;
-        if (kept < i) word->accesses[kept] = *other;
+        if (kept < i) access_put(word, kept, other);
         kept++;
     }
-    *(kept < WORD_ACCESSES ? &word->accesses[kept++] : to_forget(word, self, thread)) = *mine;
-    while (kept < i) word->accesses[kept++].clock = 0;
+    access_put(word, kept < WORD_ACCESSES ? kept++ : to_forget(word, thread, mine), mine);
+    word->count = (uint8_t)kept;
+    word->writes &= (uint8_t)((1u << kept) - 1);
+}
+
+static inline struct Range *recent_of(const void *pc) {
+    return &recent[(uintptr_t)pc / 4 % RECENT];
 }
 
 static void check_bounds(const Shadow *shadow, const void *address, size_t bytes, const void *pc, EmulatorSite site, bool write) {
     char what[ADDRESS_TEXT_MAX];
+    struct Range *const range = recent_of(pc);
     bool good = true;
     if (shadow == &shadows.device)
-        good = bytes_within(address, bytes, recent.begin, recent.bytes) ||
-               (arena_range(address, &recent.begin, &recent.bytes) && bytes_within(address, bytes, recent.begin, recent.bytes));
+        good = arena_range(address, &range->begin, &range->bytes) && bytes_within(address, bytes, range->begin, range->bytes);
     else if (shadow == &shadows.dynamic_shared)
         good = bytes_within(address, bytes, engine.current->block->shared, engine.launch->shared_bytes);
     if (!good)
@@ -277,39 +281,50 @@ static void check_host_memory(const void *address, const void *pc) {
              address);
 }
 
+static inline uint32_t life_in(const Shadow *shadow) {
+    return shadow == &shadows.device || shadow == &shadows.variables ? launch_life : block_lives[engine.current->block->slot];
+}
+
 /* needs: is what the memory held before part of the result? Inlined where the flags are known. */
 static inline __attribute__((always_inline)) void access_memory(const void *address, size_t bytes, unsigned flags, bool needs,
                                                                 const void *pc, EmulatorSite site) {
     findings_settle();
     if (bytes == 0) return;
-    const Shadow *shadow = shadow_of(address);
-    if (!shadow) {
-        if (pc) check_host_memory(address, pc);
-        return;
+    const Shadow *shadow = &shadows.device;
+    const struct Range *range = recent_of(pc);
+    if (!bytes_within(address, bytes, range->begin, range->bytes)) {
+        shadow = shadow_of(address);
+        if (!shadow) {
+            if (pc) check_host_memory(address, pc);
+            return;
+        }
+        check_bounds(shadow, address, bytes, pc, site, flags & ACCESS_WRITES);
     }
+    if (flags & ACCESS_WRITES && emulator_settings.schedules > 1) shadow_before_write(address, bytes);
     const size_t first = shadow_index(shadow, address);
     ShadowWord *word = &shadow->words[first];
-    __builtin_prefetch(word, 1); /* most of the time goes into waiting for it */
-    check_bounds(shadow, address, bytes, pc, site, flags & ACCESS_WRITES);
     unsigned char *written = &shadow->written[first];
-    if (flags & ACCESS_WRITES && emulator_settings.schedules > 1) shadow_before_write(address, bytes);
-    const Fiber *self = engine.current;
-    Access mine = {.block = (uint32_t)self->block->linear,
-                   .thread = (uint16_t)self->thread,
+    const RaceThread *thread = state_of(engine.current);
+    Access mine = {.block = (uint32_t)engine.current->block->linear,
+                   .thread = (uint16_t)engine.current->thread,
                    .flags = (uint8_t)flags,
-                   .clock = state_of(self)->clock,
+                   .clock = thread->clock,
                    .place = site.file ? place_of_site(site) : place_of_code(pc)};
-    const bool of_block = shadow != &shadows.device && shadow != &shadows.variables;
-    const unsigned char *at = address, *end = at + bytes;
+    const uint32_t life = life_in(shadow);
+    const unsigned char *at = address, *const end = at + bytes;
     while (true) {
         const size_t offset = (uintptr_t)at % WORD_BYTES;
         const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
         mine.bytes = (uint8_t)(((1u << length) - 1) << offset);
-        if (needs && (mine.bytes & ~*written)) finding_unwritten(&mine, address, bytes);
+        if (needs && (mine.bytes & ~*written)) finding_unwritten(mine, address, bytes);
+        if (word->life != life) {
+            word->life = life;
+            word->count = word->writes = 0;
+        }
         if (flags & ~(unsigned)ACCESS_ASYNC)
-            check_write(word, &mine, of_block, address, bytes);
+            check_write(word, thread, mine, address, bytes);
         else
-            check_read(word, &mine, of_block, address, bytes);
+            check_read(word, thread, mine, address, bytes);
         if (flags & ACCESS_WRITES && !(flags & ACCESS_ASYNC)) *written |= mine.bytes;
         at += length;
         if (at >= end || !shadow_covers(shadow, at)) return;
@@ -398,13 +413,13 @@ static void arrived(const AsyncCopy *copy, const unsigned char *at, size_t bytes
     for (at -= (uintptr_t)at % WORD_BYTES; at < end && shadow_covers(shadow, at); at += WORD_BYTES) {
         ShadowWord *word = &shadow->words[shadow_index(shadow, at)];
         unsigned char *written = &shadow->written[shadow_index(shadow, at)];
-        for (int i = 0; i < WORD_ACCESSES; i++) {
-            Access *access = &word->accesses[i];
-            if (access->clock < since || access->flags != flags || access->block != copy->block || access->thread != copy->thread)
-                continue;
-            access->flags &= ACCESS_WRITES;
-            access->clock = copy->clock;
-            if (flags & ACCESS_WRITES) *written |= access->bytes;
+        for (int i = 0; word->life == life_in(shadow) && i < word->count; i++) {
+            Access access = access_at(word, i);
+            if (access.flags != flags || access.block != copy->block || access.thread != copy->thread) continue;
+            access.flags &= ACCESS_WRITES;
+            access.clock = copy->clock;
+            access_put(word, i, access);
+            if (flags & ACCESS_WRITES) *written |= access.bytes;
         }
     }
 }

@@ -90,13 +90,42 @@ typedef struct Access {
     uint16_t thread;
     uint8_t bytes; /* mask within the word */
     uint8_t flags;
-    uint32_t clock; /* 0: an unused place */
+    uint32_t clock;
     uint32_t place; /* in the source: place_of_code() */
 } Access;
 
+/* Two lines of the cache, of which a word with one or two accesses needs the first. */
 typedef struct ShadowWord {
-    Access accesses[WORD_ACCESSES];
+    uint32_t life; /* the launch, or in shared memory the block, whose accesses these are: those of an earlier one are forgotten */
+    uint8_t count, writes; /* writes: a bit for each access that is one */
+    uint8_t bytes[WORD_ACCESSES];
+    uint16_t who[WORD_ACCESSES] __attribute__((aligned(16))); /* who_of() */
+    struct {
+        uint32_t block, clock, place;
+    } accesses[WORD_ACCESSES];
 } ShadowWord;
+
+static inline uint16_t who_of(unsigned thread, unsigned flags) {
+    return (uint16_t)(thread << 5 | flags);
+}
+
+static inline Access access_at(const ShadowWord *word, int i) {
+    return (Access){.block = word->accesses[i].block,
+                    .thread = word->who[i] >> 5,
+                    .bytes = word->bytes[i],
+                    .flags = word->who[i] & 31,
+                    .clock = word->accesses[i].clock,
+                    .place = word->accesses[i].place};
+}
+
+static inline void access_put(ShadowWord *word, int i, Access access) {
+    word->bytes[i] = access.bytes;
+    word->who[i] = who_of(access.thread, access.flags);
+    word->writes = (uint8_t)((word->writes & ~(1u << i)) | (access.flags & ACCESS_WRITES) << i);
+    word->accesses[i].block = access.block;
+    word->accesses[i].clock = access.clock;
+    word->accesses[i].place = access.place;
+}
 
 /* A range of addresses; `words` and `written` run in parallel. */
 typedef struct Shadow {
@@ -145,8 +174,8 @@ void shadow_forget_all(void);
 void shadow_release(const void *address, size_t bytes);
 
 /* findings.c: what was found, each pair of lines once. */
-void finding_race(const Access *mine, const Access *other, const void *address, size_t bytes);
-void finding_unwritten(const Access *mine, const void *address, size_t bytes);
+void finding_race(Access mine, Access other, const void *address, size_t bytes);
+void finding_unwritten(Access mine, const void *address, size_t bytes);
 /* Of two writes that meet, is the second done? Before anything else is accessed, and before the thread is left. */
 extern bool findings_open;
 void findings_decide(void);
