@@ -285,7 +285,36 @@ static inline uint32_t life_in(const Shadow *shadow) {
     return shadow == &shadows.device || shadow == &shadows.variables ? launch_life : block_lives[engine.current->block->slot];
 }
 
-/* needs: is what the memory held before part of the result? Inlined where the flags are known. */
+/* needs: is what the memory held before part of the result? */
+static inline __attribute__((always_inline)) void access_word(ShadowWord *word, unsigned char *written, uint32_t life,
+                                                              const RaceThread *thread, Access mine, bool needs,
+                                                              const void *address, size_t bytes) {
+    if (needs && (mine.bytes & ~*written)) finding_unwritten(mine, address, bytes);
+    if (word->life != life) {
+        word->life = life;
+        word->count = word->writes = 0;
+    }
+    if (mine.flags & ~(unsigned)ACCESS_ASYNC)
+        check_write(word, thread, mine, address, bytes);
+    else
+        check_read(word, thread, mine, address, bytes);
+    if (mine.flags & ACCESS_WRITES && !(mine.flags & ACCESS_ASYNC)) *written |= mine.bytes;
+}
+
+/* Of an access of several words. */
+static __attribute__((noinline)) void access_words(const Shadow *shadow, const RaceThread *thread, Access mine, bool needs,
+                                                   const void *address, size_t bytes) {
+    const unsigned char *at = address, *const end = at + bytes;
+    while (at < end && shadow_covers(shadow, at)) {
+        const size_t offset = (uintptr_t)at % WORD_BYTES, index = shadow_index(shadow, at);
+        const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
+        mine.bytes = (uint8_t)(((1u << length) - 1) << offset);
+        access_word(&shadow->words[index], &shadow->written[index], life_in(shadow), thread, mine, needs, address, bytes);
+        at += length;
+    }
+}
+
+/* Inlined where the flags are known. */
 static inline __attribute__((always_inline)) void access_memory(const void *address, size_t bytes, unsigned flags, bool needs,
                                                                 const void *pc, EmulatorSite site) {
     findings_settle();
@@ -301,35 +330,19 @@ static inline __attribute__((always_inline)) void access_memory(const void *addr
         check_bounds(shadow, address, bytes, pc, site, flags & ACCESS_WRITES);
     }
     if (flags & ACCESS_WRITES && emulator_settings.schedules > 1) shadow_before_write(address, bytes);
-    const size_t first = shadow_index(shadow, address);
-    ShadowWord *word = &shadow->words[first];
-    unsigned char *written = &shadow->written[first];
     const RaceThread *thread = state_of(engine.current);
     Access mine = {.block = (uint32_t)engine.current->block->linear,
                    .thread = (uint16_t)engine.current->thread,
                    .flags = (uint8_t)flags,
                    .clock = thread->clock,
                    .place = site.file ? place_of_site(site) : place_of_code(pc)};
-    const uint32_t life = life_in(shadow);
-    const unsigned char *at = address, *const end = at + bytes;
-    while (true) {
-        const size_t offset = (uintptr_t)at % WORD_BYTES;
-        const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
-        mine.bytes = (uint8_t)(((1u << length) - 1) << offset);
-        if (needs && (mine.bytes & ~*written)) finding_unwritten(mine, address, bytes);
-        if (word->life != life) {
-            word->life = life;
-            word->count = word->writes = 0;
-        }
-        if (flags & ~(unsigned)ACCESS_ASYNC)
-            check_write(word, thread, mine, address, bytes);
-        else
-            check_read(word, thread, mine, address, bytes);
-        if (flags & ACCESS_WRITES && !(flags & ACCESS_ASYNC)) *written |= mine.bytes;
-        at += length;
-        if (at >= end || !shadow_covers(shadow, at)) return;
-        word++, written++;
+    const size_t offset = (uintptr_t)address % WORD_BYTES, index = shadow_index(shadow, address);
+    if (bytes > WORD_BYTES - offset) {
+        access_words(shadow, thread, mine, needs, address, bytes);
+        return;
     }
+    mine.bytes = (uint8_t)(((1u << bytes) - 1) << offset);
+    access_word(&shadow->words[index], &shadow->written[index], life_in(shadow), thread, mine, needs, address, bytes);
 }
 
 void race_plain_access(const void *address, size_t bytes, bool write, const void *pc) {

@@ -22,9 +22,9 @@ import tempfile
 import samples
 
 SUITES = {  # repository: how many are drawn, which paths, what else is needed, flags
-    "NVIDIA/cuda-samples": (18, r"Samples/[0-6]_\w+/\w+/\w+\.cu", ["Common"], ["-I../../../Common"]),
-    "karpathy/llm.c": (12, r"dev/cuda/\w+\.cu", ["llmc"], []),
-    "zjin-lcf/HeCBench": (12, r"src/[\w-]+-cuda/\w+\.cu", [], []),
+    "NVIDIA/cuda-samples": (39, r"Samples/[0-6]_\w+/\w+/\w+\.cu", ["Common"], ["-I../../../Common"]),
+    "karpathy/llm.c": (16, r"dev/cuda/\w+\.cu", ["llmc"], []),
+    "zjin-lcf/HeCBench": (61, r"src/[\w-]+-cuda/\w+\.cu", [], []),
     "NVIDIA/cccl": (4, r"cub/examples/block/\w+\.cu", [], ["-I../.."]),
 }
 OTHERS = re.compile(
@@ -34,7 +34,7 @@ OTHERS = re.compile(
 )
 SIZES = re.compile(r"\bint (B|T|C|V|NH|repeat_times|num_repeats?) = \d+;")  # of llm.c, which are for whole GPUs
 SMALL = {"T": 32, "C": 128, "V": 130}
-SECONDS = int(os.environ.get("RACES_SECONDS", "30"))
+SECONDS = int(os.environ.get("RACES_SECONDS", "60"))
 
 
 def drawn(repository, folder, seed):
@@ -83,7 +83,10 @@ def try_one(line, folders):
     with tempfile.TemporaryDirectory(prefix="sample-") as to:
         here = pathlib.Path(to) / pathlib.PurePath(path).parent
         _, _, more, flags = SUITES[repository]
-        samples.extract(folders[repository], commit, [str(pathlib.PurePath(path).parent), *more], to)
+        try:
+            samples.extract(folders[repository], commit, [str(pathlib.PurePath(path).parent), *more], to)
+        except subprocess.CalledProcessError:
+            return {"program": path, "code": None, "said": "the clone lacks its files", "reports": [], "table": ""}
         texts = [file.read_text(errors="replace") for file in here.iterdir() if file.is_file()]
         if "HeCBench" in repository:
             for name in sorted({name for text in texts for name in re.findall(r"\.\./([\w-]+)/", text)}):

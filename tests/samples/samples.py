@@ -88,7 +88,7 @@ def extract(folder, commit, paths, to):
     """Those that there are."""
     there = git(folder, "ls-tree", "--name-only", commit, *paths).decode().split() if paths else []
     if there:
-        archive = git(folder, "archive", commit, *there)
+        archive = git(folder, "archive", commit, *there, ":(exclude,glob)**/doc/**")
         tarfile.open(fileobj=io.BytesIO(archive)).extractall(to, filter="data")
 
 
