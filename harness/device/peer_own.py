@@ -1,7 +1,10 @@
 """peer_own.py - what the harness calls in a peer's process, kept before the peer is imported: one that replaces a function would compute where no clock
 runs. Seen is what Python's own means change; SECURITY.md says what is not."""
 
+import contextlib
+import pathlib
 import signal
+import sys
 
 from peer_protocol import Failure
 
@@ -42,3 +45,52 @@ class Own:
                 raise Failure(
                     "check", f"replaces {where}.{name}: what the harness calls in this process is not to be changed"
                 )
+
+
+class Hooks:
+    """A hook that is called wherever Python code goes on would compute outside of every sample. What compiles may watch itself by sys.monitoring
+    (Python 3.12; Inductor's profiler does), but nothing stays of it, and in timing there is none."""
+
+    ALWAYS_REFUSED = ("setprofile", "settrace", "_setprofileallthreads", "_settraceallthreads", "addaudithook")
+    TOOLS = range(6)  # that sys.monitoring gives
+
+    def __init__(self):
+        self.timing = False
+        for name in self.ALWAYS_REFUSED:
+            self.guard(sys, name, lambda: True)
+        self.monitoring = getattr(sys, "monitoring", None)
+        if self.monitoring:
+            self.register = self.monitoring.register_callback
+            self.events = [event for event in vars(self.monitoring.events).values() if event]
+            for name in ("use_tool_id", "register_callback", "set_events", "set_local_events"):
+                self.guard(self.monitoring, name, lambda: self.timing)
+
+    def guard(self, module, name, refused):
+        function = getattr(module, name, None)
+
+        def guarded(*given, **named):
+            if not refused():
+                return function(*given, **named)
+            caller = sys._getframe(1)
+            where = f"{pathlib.Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
+            raise Failure(
+                "check", f"{where} calls {module.__name__}.{name}(): a hook would compute outside of every sample"
+            )
+
+        if function:
+            setattr(module, name, guarded)
+
+    def drop(self):
+        """What was set by sys.monitoring is called no more."""
+        for tool in self.TOOLS if self.monitoring else ():
+            for event in self.events:
+                self.register(tool, event, None)
+
+    @contextlib.contextmanager
+    def refused(self):
+        self.timing = True
+        self.drop()
+        try:
+            yield
+        finally:
+            self.timing = False

@@ -26,7 +26,7 @@ import peer_protocol as wire
 import peer_rotation
 import peer_timing
 from peer_libraries import LIBRARIES
-from peer_own import Own
+from peer_own import Hooks, Own
 from peer_protocol import Failure
 
 # Modules and the clock are bound before the peer is imported: one that patches time.perf_counter() changes no sample.
@@ -101,7 +101,7 @@ class Worker:
         """arrays: the socket over which the files of a case come; converse(reply) -> the parent's next command."""
         self.impls, self.measure, self.arrays, self.converse = impls, measure, arrays, converse
         self.ranges = peer_timing.Ranges(measure)
-        self.peer, self.facts, self.exchange, self.own, self.kept = None, None, None, None, None
+        self.peer, self.facts, self.exchange, self.own, self.hooks, self.kept = None, None, None, None, None, None
         self.into = None  # peer_into.Into, of a variant that writes into the harness's outputs
         self.forget()
 
@@ -171,6 +171,7 @@ class Worker:
             objects = (self, self.exchange, *self.exchange.forms, *filter(None, [self.into]))
             kinds = {kind for form in self.exchange.forms for given in form.types for kind in given.__mro__}
             self.own = Own([sys.modules[name] for name in names], [builtins, sys.modules["numpy"], *kinds], objects)
+            self.hooks = Hooks()
 
     def call_into(self):
         if self.peer.run(self.state, self.exchange.given, self.into.given) is not None:
@@ -241,6 +242,7 @@ class Worker:
         before = look_at_threads() if counts_threads else None
         begin = perf_counter()
         outputs = self.call()
+        self.hooks.drop()
         self.wait(outputs)
         seconds = perf_counter() - begin
         threads = threads_used(before) if counts_threads else None
@@ -317,7 +319,8 @@ class Worker:
             self.exchange,
         )
         self.poison_outputs()
-        timing = peer_timing.time_modes(engine, self.call, command, self.fetched, rotation)
+        with self.hooks.refused():
+            timing = peer_timing.time_modes(engine, self.call, command, self.fetched, rotation)
         self.exchange.expect_inverse()
         return {wire.KEY_OK: True, wire.KEY_TIMING: timing}
 
@@ -345,17 +348,6 @@ class Worker:
         rooms = {name: poisoned(numpy.empty_like(out)) for name, out in self.outputs.items()}
         self.exchange.write(given, rooms)
         return rooms
-
-
-def refuse_hooks():
-    """A hook that is called wherever Python code goes on would compute outside of every sample: there is none."""
-
-    def refuse(*_, **__):
-        raise Failure("check", "sets a hook of the interpreter, which would compute outside of every sample")
-
-    sys.setprofile = sys.settrace = sys.addaudithook = refuse
-    if monitoring := getattr(sys, "monitoring", None):  # Python 3.12
-        monitoring.use_tool_id = refuse
 
 
 CLOSE = json.dumps({wire.KEY_DO: wire.DO_CLOSE})  # what a parent that has gone would have said
@@ -395,7 +387,6 @@ def described(impls, variant):
 
 
 def import_peer(impls, variant):
-    refuse_hooks()
     path = impls / f"{variant}.py"
     sys.path[:0] = [str(impls / "common")]
     spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -113,6 +113,8 @@ Status scenario_path(const char *dir, const char *name, char *out, size_t size);
  * folder below dir with all its scenarios ("edges"). Errors of scenario_path and plan_add_scenario; of a folder the scenarios
  * before the bad one stay. */
 Status plan_add_named(Plan *plan, const char *dir, const char *name);
+/* The variants of the file are made with the next that are needed; what is wrong in it is said when it is appended. */
+void scenario_want(const char *path);
 /* Appends every scenario below dir. */
 Status plan_add_all(Plan *plan, const char *dir);
 /* Every .yaml below dir, sorted; free each and the array with scenario_files_free. */

@@ -124,6 +124,7 @@ Status plan_add_all(Plan *plan, const char *dir) {
     Files files = {0};
     TRY(scenario_files(dir, &files.paths, &files.count));
     Status status = STATUS_OK;
+    for (int i = 0; i < files.count; i++) scenario_want(files.paths[i]);
     for (int i = 0; i < files.count && status == STATUS_OK; i++) status = plan_add_scenario(plan, files.paths[i]);
     scenario_files_free(files.paths, files.count);
     return status;

@@ -265,10 +265,15 @@ static void want_variants(YamlFile *file, const YamlNode *suite) {
     }
 }
 
-/* The variants of all suites are made together. */
-static Status need_variants(YamlFile *file, const YamlNode *list) {
+static void want_of_suites(YamlFile *file, const YamlNode *list) {
     for (int i = 0; is_sequence(list) && i < yamlfile_count(list); i++) want_variants(file, yamlfile_item(file, list, i));
-    return modules_need();
+}
+
+void scenario_want(const char *path) {
+    YamlFile file;
+    if (yamlfile_open(path, &file) != STATUS_OK) return;
+    if (file.root->type == YAML_MAPPING_NODE) want_of_suites(&file, yamlfile_get(&file, file.root, "suites"));
+    yamlfile_close(&file);
 }
 
 /* *op: the op of all suites, NULL where they differ. */
@@ -323,7 +328,8 @@ static Status add_file(YamlFile *file, Plan *plan) {
     }
     TRY(plan_append_scenario(plan, &info));
     const Op *op = NULL;
-    TRY(need_variants(file, suites));
+    want_of_suites(file, suites);
+    TRY(modules_need()); /* of all suites together */
     TRY(add_suites(file, suites, info.name, plan, &op));
     claims = yamlfile_get(file, file->root, "claims");
     return claims && !plan->left_out ? scenario_claims(file, claims, plan, first_item, op, info.name) : STATUS_OK;

@@ -140,6 +140,18 @@ def test_only_what_is_selected_is_compiled(world):
     world.check(world.run_all("--variants", "cpu_good")[0], 0, "compiling 1 variant\n", "1 passed")
 
 
+def test_of_all_scenarios_of_a_folder_together(world):
+    for name in ("one", "two"):
+        world.write(f"cpu_{name}.c", variant(f"cpu_{name}"))
+        suite = f"{{op: double, axes: {{n: [1003]}}, variants: [cpu_{name}]}}"
+        path = world.tree / f"scenarios/both/{name}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f'title: "{name}"\nsuites:\n  - {suite}\n')
+    done, rows = world.run_all(case="both")
+    world.check(done, 0, "2 passed")
+    assert done.stderr.count("compiling") == done.stderr.count("compiling 2 variants\n") == 1, done.stderr
+
+
 def test_an_endless_compile(world):
     world.write("cpu_good.c", variant("cpu_good"))
     world.write("cpu_endless.c", f'#include "{world.folder}/pipe"\n' + variant("cpu_endless"))
