@@ -21,9 +21,11 @@ static Work work(const Case *problem) {
     return (Work){.bytes = 16 * (double)params_int(&problem->params, "n")};
 }
 
+static const DType SUMS[] = {DTYPE_F32, DTYPE_F64, DTYPE_COUNT};
 RUNGS_OP(op) = {.name = "op",
                 .summary = "",
                 .params = PARAMS,
+                .accumulates = SUMS,
                 .families = OP_FAMILIES,
                 .in_count = 1,
                 .out_count = 1,
