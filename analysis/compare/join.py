@@ -6,6 +6,7 @@ import numpy as np
 
 from analysis import rows as r
 from analysis.compare.sides import facts_of, other_machine, timed, unknown_facts
+from analysis.why import changed
 
 DEVICE_MODES = ("cold", "hot", "graph")  # where equal kernels with equal launches leave nothing that could differ
 BAD = ("fail", "error")  # wrong; crashed or timed out
@@ -50,6 +51,7 @@ class Comparison:
     unknown: tuple = ()  # what neither side says of its machine, though it could decide whether they compare
     one_sided: tuple = ()  # what only one side says, since the other's program is older than that fact
     same_code: bool = False
+    changed: str | None = None  # what the counts of both sides say of it
     series: tuple = field(default=(), repr=False)  # the two Series, until judged
 
 
@@ -201,6 +203,7 @@ def compare_mode(c, pair, base, new):
         launches = " and launches" if pair[0][0].get("launch") else ""
         c.verdict, c.reason = "same", f"same machine code{launches}: the variant's code did not change"
         c.ratio, c.judged_by = c.time_ratio, "code"
+    c.changed = changed(pair[0][-1], pair[1][-1]) or None
     c.series = series
     return c
 

@@ -80,6 +80,8 @@ def table(comparisons, result, colour):
         lines.append(f"\033[{COLOURS[c.verdict]}m{text}\033[0m" if colour else text)
         if c.reason:
             lines.append(f"    {terminal(c.reason)}" + (" (allowed)" if c.allowed else ""))
+        if c.changed:
+            lines.append(f"    {c.changed}")
     first = [terminal(result["not_in_turns"])] if result["not_in_turns"] else []
     return "\n".join([*first, *(lines if rows else []), *closing(comparisons, result)]) + "\n"
 
@@ -170,7 +172,13 @@ def as_markdown(comparisons, result):
 def markdown_cells(c):
     verdict, *others, _ = cells(c)
     verdict = (f"**{verdict}**" if verdict in FAILING else verdict) + " (allowed)" * c.allowed
-    return verdict, *others, f"`{markdown(c.spec)}`", f"`{markdown(c.case)}`", markdown(c.reason or "")
+    return (
+        verdict,
+        *others,
+        f"`{markdown(c.spec)}`",
+        f"`{markdown(c.case)}`",
+        markdown("; ".join(filter(None, (c.reason, c.changed)))),
+    )
 
 
 def as_junit(comparisons, result):

@@ -2,7 +2,7 @@
 
 import math
 
-from analysis import published
+from analysis import published, why
 from analysis import rows as r
 from analysis.format import count, folded, percent, seconds, significant, size, table, without_empty
 
@@ -130,11 +130,14 @@ def compact_table(cases, title):
             whole(row["counts"].get("launches")),
             significant(over_minimum(row)),
             *kernel_and_memory(row),
+            why.sentence(row) or "-",
         ]
         for row in fastest_first(here) + elsewhere
     ]
     return f"**{title(usual)}**\n\n" + table(
-        *without_empty(["variant", "case", ">launches", ">bytes over minimum", *KERNEL_AND_MEMORY], lines)
+        *without_empty(
+            ["variant", "case", ">launches", ">bytes over minimum", *KERNEL_AND_MEMORY, "why not faster"], lines
+        )
     )
 
 

@@ -27,6 +27,7 @@ typedef struct Activity {
     char name[ACTIVITY_NAME_MAX]; /* as activity_short_name() has it */
     int registers;                /* of a thread */
     size_t shared_bytes;          /* of a block, static and dynamic */
+    size_t local_bytes;           /* of a thread: spilled registers and arrays */
     int grid[3], block[3];        /* x, y, z */
     double occupancy;             /* warps that fit on a multiprocessor at once, of those that it has room for; NaN if unknown */
 } Activity;
@@ -67,12 +68,23 @@ double activity_seconds(const ActivityList *list, ActivityKind kind);
 /* The kernel that took longest in one launch; NULL if there is none. */
 const Activity *activity_longest_kernel(const ActivityList *list);
 
+/* How the kernels of a call used the multiprocessors. NaN: not counted. */
+typedef struct Profile {
+    double load_sectors, load_requests, store_sectors, store_requests, local_sectors; /* global and local memory, by warps */
+    double bank_conflicts;                                                            /* cycles of shared memory */
+    double sm_cycles, sm_cycles_mean, sm_cycles_most; /* active: all multiprocessors, their mean, the busiest */
+    double warps_active, issue_active;                /* shares of the most possible in active cycles */
+    double lanes;                                     /* of a warp's instruction */
+    double stalled_barrier, stalled_memory;           /* shares of the time of warps */
+} Profile;
+
 /* Device memory (DRAM) as its controllers saw it. The caches are cold: L2 is flushed before the call. */
 typedef struct ByteCounts {
     double read;
     double written;        /* during the call; what Nsight Compute tells */
     double written_behind; /* of the call's data, written back from L2 only by the flush that follows the call */
-    size_t calls;          /* that were counted, as few as the counters need: one on all devices so far */
+    Profile profile;
+    size_t calls; /* that were counted, as few as the counters need */
 } ByteCounts;
 
 /* One call after a warm-up call, from cold caches. The list is sorted; activity_free() it. */

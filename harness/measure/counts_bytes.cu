@@ -3,11 +3,33 @@
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #if RUNGS_CUPTI_RANGES
-enum { METRIC_READ, METRIC_WRITTEN, METRIC_COUNT };
+/* Where a device lacks one of the others, only the first two, the bytes, are counted. */
+enum {
+    METRIC_READ,
+    METRIC_WRITTEN,
+    BYTE_METRICS,
+    LOAD_SECTORS = BYTE_METRICS,
+    LOAD_REQUESTS,
+    STORE_SECTORS,
+    STORE_REQUESTS,
+    LOCAL_LOADS,
+    LOCAL_STORES,
+    BANK_CONFLICTS,
+    SM_CYCLES,
+    SM_CYCLES_MEAN,
+    SM_CYCLES_MOST,
+    WARPS_ACTIVE,
+    ISSUE_ACTIVE,
+    LANES,
+    STALLED_BARRIER,
+    STALLED_MEMORY,
+    METRIC_COUNT
+};
 /* A flush, which writes back what the profiler itself wrote at the pass's start (4.5 MiB on an H200) and is not counted; the call;
  * and the flush after it: that only reads, so that what is written during it are lines that the call left in L2. */
 enum { RANGE_SETTLE, RANGE_CALL, RANGE_BEHIND, RANGE_COUNT };
@@ -21,13 +43,30 @@ struct RangeSession {
     const Cupti *cupti;
     CUcontext context;
     bool initialized;
+    size_t metrics; /* how many of METRICS */
     CUpti_Profiler_Host_Object *host;
     CUpti_RangeProfiler_Object *profiler;
     Image availability, config, counters;
     double values[RANGE_COUNT][METRIC_COUNT];
 };
 
-static const char *METRICS[METRIC_COUNT] = {"dram__bytes_read.sum", "dram__bytes_write.sum"};
+static const char *METRICS[METRIC_COUNT] = {"dram__bytes_read.sum",
+                                            "dram__bytes_write.sum",
+                                            "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+                                            "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+                                            "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+                                            "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+                                            "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
+                                            "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum",
+                                            "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
+                                            "sm__cycles_active.sum",
+                                            "sm__cycles_active.avg",
+                                            "sm__cycles_active.max",
+                                            "sm__warps_active.avg.pct_of_peak_sustained_active",
+                                            "smsp__issue_active.avg.pct_of_peak_sustained_active",
+                                            "smsp__thread_inst_executed_per_inst_executed.ratio",
+                                            "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio",
+                                            "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"};
 static const char *const RANGE_NAMES[RANGE_COUNT] = {"settle", "call", "behind"};
 
 /* CUPTI's structures carry their size in their first member. */
@@ -107,7 +146,7 @@ static Status host_open(RangeSession *session, const char *chip) {
     PARAMS(CUpti_Profiler_Host_ConfigAddMetrics, add);
     add.pHostObject = session->host;
     add.ppMetricNames = METRICS;
-    add.numMetrics = METRIC_COUNT;
+    add.numMetrics = session->metrics;
     TRY_CUPTI(cupti, cuptiProfilerHostConfigAddMetrics(&add));
     return STATUS_OK;
 }
@@ -146,7 +185,7 @@ static Status profiler_open(RangeSession *session) {
     PARAMS(CUpti_RangeProfiler_GetCounterDataSize, size);
     size.pRangeProfilerObject = session->profiler;
     size.pMetricNames = METRICS;
-    size.numMetrics = METRIC_COUNT;
+    size.numMetrics = session->metrics;
     size.maxNumOfRanges = RANGE_COUNT;
     size.maxNumRangeTreeNodes = RANGE_COUNT;
     TRY_CUPTI(cupti, cuptiRangeProfilerGetCounterDataSize(&size));
@@ -189,8 +228,9 @@ static void session_close(RangeSession *session) {
     free(session->counters.bytes);
 }
 
-static Status session_open(RangeSession *session, const Cupti *cupti) {
+static Status session_open(RangeSession *session, const Cupti *cupti, size_t metrics) {
     *session = RangeSession{};
+    session->metrics = metrics;
     session->cupti = cupti;
     CUdevice device = 0;
     TRY(find_context(session, &device));
@@ -254,7 +294,7 @@ static Status evaluate_range(RangeSession *session, size_t index, int *which) {
     values.counterDataImageSize = session->counters.size;
     values.rangeIndex = index;
     values.ppMetricNames = METRICS;
-    values.numMetrics = METRIC_COUNT;
+    values.numMetrics = session->metrics;
     values.pMetricValues = session->values[*which];
     TRY_CUPTI(cupti, cuptiProfilerHostEvaluateToGpuValues(&values));
     return STATUS_OK;
@@ -307,26 +347,49 @@ static Status take_pass(RangeSession *session, CountedCall *call, bool *all) {
     return counted_put_away(call);
 }
 
+/* Stalls are told as warps of a scheduler in a cycle that issues. */
+static Profile profile_of(const double *values) {
+    const double scheduler_warps = 16 * values[WARPS_ACTIVE] / 100, issuing = values[ISSUE_ACTIVE] / 100;
+    Profile profile = {};
+    profile.load_sectors = values[LOAD_SECTORS], profile.load_requests = values[LOAD_REQUESTS];
+    profile.store_sectors = values[STORE_SECTORS], profile.store_requests = values[STORE_REQUESTS];
+    profile.local_sectors = values[LOCAL_LOADS] + values[LOCAL_STORES];
+    profile.bank_conflicts = values[BANK_CONFLICTS];
+    profile.sm_cycles = values[SM_CYCLES], profile.sm_cycles_mean = values[SM_CYCLES_MEAN];
+    profile.sm_cycles_most = values[SM_CYCLES_MOST];
+    profile.warps_active = values[WARPS_ACTIVE] / 100, profile.issue_active = issuing;
+    profile.lanes = values[LANES];
+    profile.stalled_barrier = values[STALLED_BARRIER] * issuing / scheduler_warps;
+    profile.stalled_memory = values[STALLED_MEMORY] * issuing / scheduler_warps;
+    return profile;
+}
+
 static Status count(RangeSession *session, CountedCall *call, ByteCounts *out) {
     bool all = false;
     for (; !all && out->calls < PASSES_MAX; out->calls++) TRY(take_pass(session, call, &all));
-    if (!all) return status_fail(STATUS_UNSUPPORTED, "CUPTI: more than %d passes for %d counters", PASSES_MAX, METRIC_COUNT);
+    if (!all) return status_fail(STATUS_UNSUPPORTED, "CUPTI: more than %d passes for %zu counters", PASSES_MAX, session->metrics);
     TRY(session_evaluate(session));
     out->read = session->values[RANGE_CALL][METRIC_READ];
     out->written = session->values[RANGE_CALL][METRIC_WRITTEN];
     out->written_behind = session->values[RANGE_BEHIND][METRIC_WRITTEN];
+    if (session->metrics == METRIC_COUNT) out->profile = profile_of(session->values[RANGE_CALL]);
     return STATUS_OK;
 }
 
 Status counts_bytes(const MeasuredWork *work, void *stream, ByteCounts *out) {
     *out = ByteCounts{};
+    out->profile.sm_cycles = NAN;
     const Cupti *cupti = nullptr;
     TRY(cupti_get_ranges(&cupti));
     CountedCall call;
     RangeSession session = {};
     Status status = counted_open(&call, work, stream);
     if (status == STATUS_OK) {
-        status = session_open(&session, cupti);
+        status = session_open(&session, cupti, METRIC_COUNT);
+        if (status != STATUS_OK) {
+            session_close(&session);
+            status = session_open(&session, cupti, BYTE_METRICS);
+        }
         if (status == STATUS_OK) status = count(&session, &call, out);
         session_close(&session);
     }

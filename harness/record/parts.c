@@ -52,11 +52,18 @@ static const Field LAUNCHES[] = {FIELD(WHOLE, Counts, launches),
 static const Field LONGEST[] = {FIELD(WHOLE, Counts, registers), FIELD(REAL, Counts, occupancy), {0}};
 static const Field BYTES[] = {
     FIELD(REAL, Counts, bytes_read), FIELD(REAL, Counts, bytes_written), FIELD(REAL, Counts, bytes_written_behind), {0}};
+static const Field PROFILE[] = {
+    FIELD(REAL, Profile, load_sectors),    FIELD(REAL, Profile, load_requests),  FIELD(REAL, Profile, store_sectors),
+    FIELD(REAL, Profile, store_requests),  FIELD(REAL, Profile, local_sectors),  FIELD(REAL, Profile, bank_conflicts),
+    FIELD(REAL, Profile, sm_cycles),       FIELD(REAL, Profile, sm_cycles_mean), FIELD(REAL, Profile, sm_cycles_most),
+    FIELD(REAL, Profile, warps_active),    FIELD(REAL, Profile, issue_active),   FIELD(REAL, Profile, lanes),
+    FIELD(REAL, Profile, stalled_barrier), FIELD(REAL, Profile, stalled_memory), {0}};
 static const Field SPENT[] = {FIELD(REAL, Counts, seconds), {0}};
-static const Field KERNEL[] = {
-    FIELD(TEXT, KernelCount, name),     FIELD(COUNT, KernelCount, launches),     FIELD(REAL, KernelCount, seconds),
-    FIELD(INT, KernelCount, registers), FIELD(COUNT, KernelCount, shared_bytes), FIELD(THREE, KernelCount, grid),
-    FIELD(THREE, KernelCount, block),   FIELD(REAL, KernelCount, occupancy),     {0}};
+static const Field KERNEL[] = {FIELD(TEXT, KernelCount, name),          FIELD(COUNT, KernelCount, launches),
+                               FIELD(REAL, KernelCount, seconds),       FIELD(INT, KernelCount, registers),
+                               FIELD(COUNT, KernelCount, shared_bytes), FIELD(COUNT, KernelCount, local_bytes),
+                               FIELD(THREE, KernelCount, grid),         FIELD(THREE, KernelCount, block),
+                               FIELD(REAL, KernelCount, occupancy),     {0}};
 static const Field TIMED[] = {
     FIELD(COUNT, ModeTiming, calls_per_sample), FIELD(TEXT, ModeTiming, clock), FIELD(TEXT, ModeTiming, why_none), {0}};
 static const Field STOPPED[] = {FIELD(TEXT, ModeTiming, stopped), {0}};
@@ -230,7 +237,8 @@ Counts counts_none(void) {
                     .occupancy = NAN,
                     .bytes_read = NAN,
                     .bytes_written = NAN,
-                    .bytes_written_behind = NAN};
+                    .bytes_written_behind = NAN,
+                    .profile.sm_cycles = NAN};
 }
 
 void counts_free(Counts *counts) {
@@ -266,7 +274,13 @@ json_t *counts_json(const Counts *counts, const char *what) {
         json_object_set_new(json, "kernels", kernels_json(counts));
         fields_write(LONGEST, counts, json);
     }
-    if (!what || strcmp(what, WHAT_BYTES) == 0) fields_write(BYTES, counts, json);
+    if (!what || strcmp(what, WHAT_BYTES) == 0) {
+        fields_write(BYTES, counts, json);
+        if (isfinite(counts->profile.sm_cycles)) {
+            json_object_set_new(json, "profile", json_object());
+            fields_write(PROFILE, &counts->profile, json_object_get(json, "profile"));
+        }
+    }
     if (!what) fields_write(SPENT, counts, json);
     return json;
 }
@@ -283,6 +297,7 @@ static void kernels_read(const json_t *list, Counts *counts) {
 void counts_read(const json_t *json, Counts *counts) {
     const Field *const TABLES[] = {MEMORY, LAUNCHES, LONGEST, BYTES};
     for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++) counts->any = fields_read(TABLES[i], json, counts) || counts->any;
+    fields_read(PROFILE, json_object_get(json, "profile"), &counts->profile);
     if (json_object_get(json, "kernels")) kernels_read(json_object_get(json, "kernels"), counts);
 }
 

@@ -33,7 +33,7 @@ typedef struct Launch {
 
 typedef struct KernelCount {
     char name[ACTIVITY_NAME_MAX];
-    size_t launches, shared_bytes;
+    size_t launches, shared_bytes, local_bytes;
     double seconds, occupancy;
     int registers, grid[3], block[3];
 } KernelCount;
@@ -48,7 +48,8 @@ typedef struct Counts {
     size_t kernel_count;
     double registers, occupancy;
     double bytes_read, bytes_written, bytes_written_behind; /* WHAT_BYTES */
-    double seconds;                                         /* that counting took */
+    Profile profile;
+    double seconds; /* that counting took */
 } Counts;
 
 /* A sample of a mode whose outputs are compared, and the set of inputs that it is taken on. */

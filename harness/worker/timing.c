@@ -287,6 +287,7 @@ static KernelCount kernel_of(const KernelGroup *group) {
                        .seconds = group->seconds,
                        .registers = kernel->registers,
                        .shared_bytes = kernel->shared_bytes,
+                       .local_bytes = kernel->local_bytes,
                        .occupancy = kernel->occupancy};
     memcpy(out.name, kernel->name, sizeof out.name);
     memcpy(out.grid, kernel->grid, sizeof out.grid);
@@ -330,7 +331,8 @@ static Status count(const char *what, const Device *device, Status (*run)(void *
     TRY(counts_bytes(&work, device->stream(), &bytes));
     *counts = counts_json(&(Counts){.bytes_read = bytes.read,
                                     .bytes_written = bytes.written + bytes.written_behind,
-                                    .bytes_written_behind = bytes.written_behind},
+                                    .bytes_written_behind = bytes.written_behind,
+                                    .profile = bytes.profile},
                           WHAT_BYTES);
     return STATUS_OK;
 }

@@ -116,6 +116,8 @@ ELSEWHERE = {
     "peer_hangs_in_prepare",
     "cpu_keeps_state",
     "peer_differs_now_and_then",
+    "cuda_causes",
+    "cuda_more_causes",
 }
 
 
