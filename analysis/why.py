@@ -45,12 +45,8 @@ def launches(f):
 
 
 def spills(f):
-    moved, local = f.of("load_sectors") + f.of("store_sectors"), f.of("local_sectors")
-    bytes_ = max((k.get("local_bytes", 0) for k in f.kernels), default=0)
-    return (
-        1 + per(local, moved),
-        f"spills: {bytes_} bytes of local memory a thread, {significant(per(local, moved))} of its sectors for each of global memory",
-    )
+    factor = 1 + per(f.of("local_sectors"), f.of("load_sectors") + f.of("store_sectors"))
+    return factor, f"spills: local memory makes the sectors x{significant(factor)}"
 
 
 def conflicts(f):
@@ -58,19 +54,20 @@ def conflicts(f):
     return 1 / (1 - share), f"bank conflicts of shared memory: {100 * share:.0f}% of the multiprocessors' cycles"
 
 
+def moved_bytes(f):
+    factor = per((f.counts.get("bytes_read") or 0) + (f.counts.get("bytes_written") or 0), f.least)
+    return factor, f"bytes: x{significant(factor)} of the least"
+
+
 def sectors(f):
-    moved, asked = f.of("load_sectors") + f.of("store_sectors"), f.of("load_requests") + f.of("store_requests")
-    each = max(per(f.of("load_sectors"), f.of("load_requests")), per(f.of("store_sectors"), f.of("store_requests")))
-    factor = per(SECTOR * moved, f.least) if asked and each > 1.5 * f.element else 0
+    """Also where they are why bytes are too many."""
+    moved = f.of("load_sectors") + f.of("store_sectors")
+    each = max(per(f.of(f"{kind}_sectors"), f.of(f"{kind}_requests")) for kind in ("load", "store"))
+    factor = max(per(SECTOR * moved, f.least), moved_bytes(f)[0]) if each > 1.5 * f.element else 0
     return (
         factor,
         f"sectors: {significant(each)} a request, {f.element} if coalesced; x{significant(factor)} of the least bytes",
     )
-
-
-def moved_bytes(f):
-    factor = per((f.counts.get("bytes_read") or 0) + (f.counts.get("bytes_written") or 0), f.least)
-    return factor, f"bytes: x{significant(factor)} of the least"
 
 
 def balance(f):
@@ -161,7 +158,7 @@ def changed(base, new):
 
 CHANGES = (
     ("registers", "", lambda f: f.counts.get("registers")),
-    ("spills", " bytes", lambda f: max((k["local_bytes"] for k in f.kernels if "local_bytes" in k), default=None)),
+    ("spills", " sectors", lambda f: f.profile.get("local_sectors")),
     ("launches", "", lambda f: f.counts.get("launches")),
     ("occupancy", "%", lambda f: 100 * f.counts["occupancy"] if f.counts.get("occupancy") else None),
 )

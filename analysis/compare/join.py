@@ -203,7 +203,8 @@ def compare_mode(c, pair, base, new):
         launches = " and launches" if pair[0][0].get("launch") else ""
         c.verdict, c.reason = "same", f"same machine code{launches}: the variant's code did not change"
         c.ratio, c.judged_by = c.time_ratio, "code"
-    c.changed = changed(pair[0][-1], pair[1][-1]) or None
+    counted = [max(rows, key=lambda row: bool(row.get("counts"))) for rows in pair]
+    c.changed = changed(*counted) or None
     c.series = series
     return c
 

@@ -10,6 +10,7 @@ import math
 import pathlib
 
 from analysis import rows as r
+from analysis import why
 from analysis.format import count, describe, machine_text, param_words, says_something
 from analysis.history import changes
 from analysis.output import write_whole
@@ -115,6 +116,7 @@ def timing_of(results, row, most):
                 "k": timed.get("clock"),
                 "s": [rounded(x, 6) for x in samples[::step]],
                 "f": rounded(r.share_of_limit(row, mode)) if mode != "first" else None,
+                "w": why.sentence(row) if mode == "cold" else None,
             }
     return found
 

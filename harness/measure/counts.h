@@ -27,7 +27,6 @@ typedef struct Activity {
     char name[ACTIVITY_NAME_MAX]; /* as activity_short_name() has it */
     int registers;                /* of a thread */
     size_t shared_bytes;          /* of a block, static and dynamic */
-    size_t local_bytes;           /* of a thread: spilled registers and arrays */
     int grid[3], block[3];        /* x, y, z */
     double occupancy;             /* warps that fit on a multiprocessor at once, of those that it has room for; NaN if unknown */
 } Activity;

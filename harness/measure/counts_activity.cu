@@ -67,7 +67,6 @@ static void add_kernel(const KernelRecord *record) {
     item->end = record->end;
     item->stream = record->streamId;
     item->registers = record->registersPerThread;
-    item->local_bytes = record->localMemoryPerThread;
     item->shared_bytes = static_cast<size_t>(record->staticSharedMemory) + static_cast<size_t>(record->dynamicSharedMemory);
     const int grid[] = {record->gridX, record->gridY, record->gridZ}, block[] = {record->blockX, record->blockY, record->blockZ};
     for (int d = 0; d < 3; d++) item->grid[d] = grid[d], item->block[d] = block[d];

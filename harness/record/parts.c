@@ -59,11 +59,10 @@ static const Field PROFILE[] = {
     FIELD(REAL, Profile, warps_active),    FIELD(REAL, Profile, issue_active),   FIELD(REAL, Profile, lanes),
     FIELD(REAL, Profile, stalled_barrier), FIELD(REAL, Profile, stalled_memory), {0}};
 static const Field SPENT[] = {FIELD(REAL, Counts, seconds), {0}};
-static const Field KERNEL[] = {FIELD(TEXT, KernelCount, name),          FIELD(COUNT, KernelCount, launches),
-                               FIELD(REAL, KernelCount, seconds),       FIELD(INT, KernelCount, registers),
-                               FIELD(COUNT, KernelCount, shared_bytes), FIELD(COUNT, KernelCount, local_bytes),
-                               FIELD(THREE, KernelCount, grid),         FIELD(THREE, KernelCount, block),
-                               FIELD(REAL, KernelCount, occupancy),     {0}};
+static const Field KERNEL[] = {
+    FIELD(TEXT, KernelCount, name),     FIELD(COUNT, KernelCount, launches),     FIELD(REAL, KernelCount, seconds),
+    FIELD(INT, KernelCount, registers), FIELD(COUNT, KernelCount, shared_bytes), FIELD(THREE, KernelCount, grid),
+    FIELD(THREE, KernelCount, block),   FIELD(REAL, KernelCount, occupancy),     {0}};
 static const Field TIMED[] = {
     FIELD(COUNT, ModeTiming, calls_per_sample), FIELD(TEXT, ModeTiming, clock), FIELD(TEXT, ModeTiming, why_none), {0}};
 static const Field STOPPED[] = {FIELD(TEXT, ModeTiming, stopped), {0}};

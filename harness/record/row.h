@@ -33,7 +33,7 @@ typedef struct Launch {
 
 typedef struct KernelCount {
     char name[ACTIVITY_NAME_MAX];
-    size_t launches, shared_bytes, local_bytes;
+    size_t launches, shared_bytes;
     double seconds, occupancy;
     int registers, grid[3], block[3];
 } KernelCount;

@@ -287,7 +287,6 @@ static KernelCount kernel_of(const KernelGroup *group) {
                        .seconds = group->seconds,
                        .registers = kernel->registers,
                        .shared_bytes = kernel->shared_bytes,
-                       .local_bytes = kernel->local_bytes,
                        .occupancy = kernel->occupancy};
     memcpy(out.name, kernel->name, sizeof out.name);
     memcpy(out.grid, kernel->grid, sizeof out.grid);

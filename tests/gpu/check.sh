@@ -17,6 +17,7 @@ step "$build/tests/counts_selftest"
 step "$source/cmake/python" -m pytest "$source/tests/scripts/test_mutants.py"
 step "$RUNGS" doctor
 step "$source/cmake/python" "$source/tests/gpu/counts_rows.py" "$build" "$out/counts"
+step "$source/cmake/python" "$source/tests/gpu/causes.py" "$build" "$out/causes.jsonl"
 step "$RUNGS" run smoke --quick --out "$out/smoke.jsonl"
 step "$RUNGS" benchmark 'double n=1e6' --variants cuda_naive --benchmark_repetitions=2
 step "$RUNGS" run edges --verify-only --out "$out/edges.jsonl"

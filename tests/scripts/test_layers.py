@@ -99,6 +99,7 @@ SHARED = tuple(
         "foreign",
         "row_check",
         "joined",
+        "why",
     )
 )
 MAY_IMPORT = {

@@ -14,10 +14,10 @@
 static const char COUNTS[] =
     "{\"allocations\":2,\"peak_bytes\":219263567,\"resource\":\"pool\",\"launches\":2,\"copies\":0,\"fills\":"
     "0,\"kernel_seconds\":0.00010710300000000001,\"kernels\":[{\"name\":\"agent_clear_kernel\",\"launches\":1"
-    ",\"seconds\":1.6950000000000001e-6,\"registers\":16,\"shared_bytes\":0,\"local_bytes\":0,\"grid\":[865,1,1],\"block\":[256,1,"
+    ",\"seconds\":1.6950000000000001e-6,\"registers\":16,\"shared_bytes\":0,\"grid\":[865,1,1],\"block\":[256,1,"
     "1],\"occu"
     "pancy\":1.0},{\"name\":\"redact_kernel<int, 96u>\",\"launches\":1,\"seconds\":0.000105408,\"registers\":"
-    "48,\"shared_bytes\":16128,\"local_bytes\":96,\"grid\":[13022,1,1],\"block\":[96,1,1],\"occupancy\":null}],\"registers\":48,"
+    "48,\"shared_bytes\":16128,\"grid\":[13022,1,1],\"block\":[96,1,1],\"occupancy\":null}],\"registers\":48,"
     "\"occupancy\":0.609375,\"bytes_read\":271361792.0,\"bytes_written\":115673600.0,\"bytes_written_behind\""
     ":20815616.0,\"profile\":{\"load_sectors\":1.5,\"load_requests\":2.5,\"store_sectors\":3.5,\"store_requests\":4.5,\"local_"
     "sectors\":5.5,\"bank_conflicts\":6.5,\"sm_cycles\":7.5,\"sm_cycles_mean\":8.5,\"sm_cycles_most\":9.5,\"warps_active\":10.5,"

@@ -135,7 +135,7 @@ function showRow(row) {
   const list = element("dl", {}, ...facts.flatMap(([key, value]) => [element("dt", {}, key), element("dd", {}, String(value))]));
   const modes = Object.entries(row.t).map(([mode, t]) => {
     const chart = element("div", { class: "chart samples" });
-    return { mode, t, chart, part: element("div", {}, element("h3", {}, `${mode}: ${seconds(t.m)}${t.l ? ` (${seconds(t.l)} to ${seconds(t.h)})` : ""}, ${t.n} samples${t.f ? `, ${significant(100 * t.f)}% of the limit` : ""}${t.k ? `, clock ${t.k}` : ""}`), chart) };
+    return { mode, t, chart, part: element("div", {}, element("h3", {}, `${mode}: ${seconds(t.m)}${t.l ? ` (${seconds(t.l)} to ${seconds(t.h)})` : ""}, ${t.n} samples${t.f ? `, ${significant(100 * t.f)}% of the limit` : ""}${t.w ? ` (${t.w})` : ""}${t.k ? `, clock ${t.k}` : ""}`), chart) };
   });
   body.replaceChildren(list, element("ul", {}, ...Object.entries(row.o).map(([name, error]) => outputLine(name, error))), ...modes.map((some_) => some_.part));
   byId("detail").showModal();

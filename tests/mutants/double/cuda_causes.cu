@@ -110,7 +110,13 @@ static Status run(const VariantArgs *args) {
                               blocks(THREADS),   blocks(THREADS * RUN),  blocks(THREADS) + 1};
     const long long cause = params_int(args->tunables, "cause");
     for (int k = 0; cause == 5 && k < EMPTY; k++) TRY(launch(nothing, {1, WARP, 0, args->stream}));
-    return launch(kernels[cause], {grids[cause], cause == 4 ? 1024u : cause == 7 ? (unsigned)WARP : THREADS, 0, args->stream}, a);
+    return launch(kernels[cause],
+                  {grids[cause],
+                   cause == 4   ? 1024u
+                   : cause == 7 ? (unsigned)WARP
+                                : (unsigned)THREADS,
+                   0, args->stream},
+                  a);
 }
 
 static const ParamSpec TUNABLES[] = {{"cause", "which", PARAM_INT, "0", 0, 10, NULL}, {}};

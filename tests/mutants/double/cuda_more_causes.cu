@@ -93,7 +93,7 @@ static Status run(const VariantArgs *args) {
                    min(a.n, (k + 1) * part)));
     if (cause == 4) return STATUS_OK;
     if (cause == 7) TRY_CUDA(cudaMemsetAsync(a.y, 1, a.n * sizeof *a.y, (cudaStream_t)args->stream));
-    return launch(kernels[cause], {grids[cause], cause == 9 ? 1024u : cause == 6 ? 64u : THREADS, 0, args->stream}, a);
+    return launch(kernels[cause], {grids[cause], cause == 9 ? 1024u : cause == 6 ? 64u : (unsigned)THREADS, 0, args->stream}, a);
 }
 
 static const ParamSpec TUNABLES[] = {{"cause", "which", PARAM_INT, "1", 1, 10, NULL}, {}};

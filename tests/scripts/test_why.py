@@ -1,0 +1,89 @@
+"""Sentences of analysis/why.py, from the counts that an H200 gave of kernels whose cause is known (tests/gpu/causes.py makes such rows)."""
+
+import copy
+import json
+
+import pytest
+from program import SOURCE
+
+from analysis import why
+
+ROWS = [json.loads(line) for line in (SOURCE / "tests/golden/causes.jsonl").read_text().splitlines()]
+# What was planted in tests/mutants/double/cuda_causes.cu, and in cuda_more_causes.cu once the rules stood.
+PLANTED = {
+    "double/cuda_causes": (
+        "",
+        "spills",
+        "bank conflicts",
+        "sectors",
+        "tail",
+        "launch",
+        "waits",
+        "occupancy",
+        "bytes",
+        "sectors",
+        "tail",
+    ),
+    "double/cuda_more_causes": (
+        "",
+        "spills",
+        "bank conflicts",
+        "sectors",
+        "tail",
+        "launch",
+        "waits",
+        "occupancy",
+        "bytes",
+        "sectors",
+        "tail",
+    ),
+}
+
+
+def rows_of(variant):
+    return [row for row in ROWS if row["variant"] == variant and (row["tunables"] or {}).get("cause", 1)]
+
+
+@pytest.mark.parametrize(("variant", "least"), [("double/cuda_causes", 9), ("double/cuda_more_causes", 8)])
+def test_planted_causes_are_named(variant, least):
+    said = [(PLANTED[variant][row["tunables"]["cause"]], why.sentence(row) or "") for row in rows_of(variant)]
+    assert len(said) == 10
+    assert sum(text.startswith(cause) for cause, text in said) >= least, said
+
+
+def test_nothing_is_said_without_a_cause():
+    plain = [row for row in ROWS if row["variant"] not in PLANTED or row["tunables"].get("cause") == 0]
+    said = [text for text in map(why.sentence, plain) if text]
+    assert len(plain) == 11 and len(said) <= 1, said
+
+
+def without(row, *path):
+    row = copy.deepcopy(row)
+    part = row
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = None
+    return row
+
+
+@pytest.mark.parametrize("path", [("counts",), ("timing",), ("timing", "cold"), ("timing", "cold", "limit")])
+def test_silent_without_figures(path):
+    assert why.sentence(rows_of("double/cuda_causes")[0]) is not None
+    assert why.sentence(without(rows_of("double/cuda_causes")[0], *path)) is None
+
+
+def test_no_counters():
+    """Launches need no permission, bytes do."""
+    slow = {row["tunables"]["cause"]: without(row, "counts", "profile") for row in rows_of("double/cuda_causes")}
+    assert why.sentence(slow[8]).startswith("bytes")
+    assert why.sentence(without(slow[8], "counts", "bytes_read")) is None
+    assert why.sentence(without(slow[5], "counts", "bytes_read")).startswith("launch")
+
+
+def test_what_changed():
+    rows = {row["tunables"]["cause"]: row for row in ROWS if row["variant"] == "double/cuda_causes"}
+    spilt = why.changed(rows[0], rows[1])
+    assert f"registers {rows[0]['counts']['registers']} -> {rows[1]['counts']['registers']}" in spilt
+    assert f"spills 0 -> {rows[1]['counts']['profile']['local_sectors']:.0f} sectors" in spilt
+    assert "bytes x2.0" in why.changed(rows[0], rows[8]) and "launches 1 -> 101" in why.changed(rows[0], rows[5])
+    assert why.changed(rows[2], rows[2]) == "" == why.changed(rows[2], without(rows[2], "counts"))
