@@ -164,7 +164,10 @@ Status text_read_limited(const char *path, size_t most, char **out, size_t *leng
     struct stat facts;
     FILE *file = fopen(path, "rb");
     *out = NULL;
-    if (!file) return status_fail(errno == ENOENT ? STATUS_INVALID : STATUS_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    if (!file) {
+        const Status code = errno == ENOENT ? STATUS_INVALID : errno == ENOMEM ? STATUS_MEMORY : STATUS_IO;
+        return status_fail(code, "%s: cannot be opened: %s", path, strerror(errno));
+    }
     if (fstat(fileno(file), &facts) == 0 && !S_ISREG(facts.st_mode)) { /* it may have no end that one could wait for */
         const size_t less = S_ISCHR(facts.st_mode) || S_ISBLK(facts.st_mode) ? TEXT_SOURCE_MAX : TEXT_PIPE_MAX;
         most = most < less ? most : less;

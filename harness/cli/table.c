@@ -105,16 +105,26 @@ static void print_winner(const TableLine *lines, size_t count) {
                ratio, low, high);
 }
 
-static void print_line(const TableLine *line, const TableLine *baseline, int width) {
+typedef struct Numbers {
+    char time[32], interval[48], share[16], rate[16];
+} Numbers;
+
+static Numbers numbers_of(const TableLine *line) {
+    Numbers shown = {.share = "-", .rate = "-"};
     const Unit unit = unit_of(line->median);
-    char time[32], interval[48], share[16] = "-", rate[16] = "-", times[16] = "-";
-    table_seconds(line->median, time);
-    snprintf(interval, sizeof interval, "%.3g..%.3g", line->low / unit.seconds, line->high / unit.seconds);
-    if (isfinite(line->share)) snprintf(share, sizeof share, "%.0f%%", 100 * line->share);
-    if (isfinite(line->bytes_per_second)) snprintf(rate, sizeof rate, "%.3g", line->bytes_per_second / 1e9);
+    table_seconds(line->median, shown.time);
+    snprintf(shown.interval, sizeof shown.interval, "%.3g..%.3g", line->low / unit.seconds, line->high / unit.seconds);
+    if (isfinite(line->share)) snprintf(shown.share, sizeof shown.share, "%.0f%%", 100 * line->share);
+    if (isfinite(line->bytes_per_second)) snprintf(shown.rate, sizeof shown.rate, "%.3g", line->bytes_per_second / 1e9);
+    return shown;
+}
+
+static void print_line(const TableLine *line, const TableLine *baseline, int width) {
+    const Numbers shown = numbers_of(line);
+    char times[16] = "-";
     if (line->mode == baseline->mode) snprintf(times, sizeof times, "%.3gx", baseline->median / line->median);
-    printf("%-*.*s %8s %12s %5s %6s %8s%s\n", width, width, foreign_shown(line->spec), time, interval, share, rate, times,
-           line->on_one_input ? " (one input)" : "");
+    printf("%-*.*s %8s %12s %5s %6s %8s%s\n", width, width, foreign_shown(line->spec), shown.time, shown.interval, shown.share,
+           shown.rate, times, line->on_one_input ? " (one input)" : "");
 }
 
 /* The lines of one case, the fastest first. */
@@ -133,17 +143,76 @@ static void print_case(const TableLine *lines, size_t count) {
     putchar('\n');
 }
 
+/* ---- Cases with one variant each: a line for each, under what all of an op have. */
+static bool has_word(const char *text, const char *word, size_t length) {
+    for (const char *at = text; *at; at += strspn(at, " ")) {
+        const size_t found = strcspn(at, " ");
+        if (found == length && strncmp(at, word, length) == 0) return true;
+        at += found;
+    }
+    return false;
+}
+
+/* Appends the words of a case's parameters that all lines have, or the others. */
+static void add_words(const TableLine *lines, size_t count, const char *text, bool shared, char *out, size_t size) {
+    for (const char *word = text + strcspn(text, " "); *(word += strspn(word, " ")); word += strcspn(word, " ")) {
+        const size_t length = strcspn(word, " "), used = strlen(out);
+        size_t having = 0;
+        while (having < count && has_word(lines[having].text, word, length)) having++;
+        if ((having == count) == shared) snprintf(out + used, size - used, " %.*s", (int)length, word);
+    }
+}
+
+static void print_cases(const TableLine *lines, size_t count) {
+    char words[2 * CASE_TEXT_MAX];
+    bool one_variant = true;
+    for (size_t i = 1; i < count; i++) one_variant = one_variant && strcmp(lines[i].spec, lines[0].spec) == 0;
+    snprintf(words, sizeof words, "%.*s%s%s", (int)strcspn(lines[0].text, " "), lines[0].text, one_variant ? "/" : "",
+             one_variant ? lines[0].spec : "");
+    add_words(lines, count, lines[0].text, true, words, sizeof words);
+    printf("%s\n%8s %12s %5s %6s  case\n", foreign_shown(words), mode_name(lines[0].mode), "interval", "limit", "GB/s");
+    for (const TableLine *line = lines; line < lines + count; line++) {
+        snprintf(words, sizeof words, " %s", one_variant ? "" : line->spec);
+        add_words(lines, count, line->text, false, words, sizeof words);
+        const Numbers shown = numbers_of(line);
+        printf("%8s %12s %5s %6s %s%s\n", shown.time, shown.interval, shown.share, shown.rate, foreign_shown(words),
+               line->on_one_input ? " (one input)" : "");
+    }
+    putchar('\n');
+}
+
+typedef bool (*Alike)(const TableLine *one, const TableLine *two);
+
+static bool same_case(const TableLine *one, const TableLine *two) {
+    return strcmp(one->text, two->text) == 0;
+}
+
+static bool same_op_and_mode(const TableLine *one, const TableLine *two) {
+    const size_t length = strcspn(one->text, " ") + 1;
+    return one->mode == two->mode && strncmp(one->text, two->text, length) == 0;
+}
+
+static bool is_lone(const Table *self, const TableLine *line) {
+    size_t count = 0;
+    for (size_t i = 0; i < self->count; i++) count += same_case(&self->lines[i], line);
+    return count == 1;
+}
+
 void table_print(const Table *self) {
     if (self->full || self->count == 0) return;
     bool *printed = calloc(self->count, sizeof *printed);
     TableLine *some = calloc(self->count, sizeof *some);
     for (size_t i = 0; i < self->count && printed && some; i++) {
+        const TableLine *line = &self->lines[i];
+        const bool lone = is_lone(self, line);
+        const Alike alike = lone ? same_op_and_mode : same_case;
         size_t count = 0;
         if (printed[i]) continue;
         for (size_t j = i; j < self->count; j++)
-            if (strcmp(self->lines[i].text, self->lines[j].text) == 0) some[count++] = self->lines[j], printed[j] = true;
-        qsort(some, count, sizeof *some, by_time);
-        print_case(some, count);
+            if (alike(line, &self->lines[j]) && is_lone(self, &self->lines[j]) == lone)
+                some[count++] = self->lines[j], printed[j] = true;
+        if (!lone) qsort(some, count, sizeof *some, by_time);
+        (lone && count > 1 ? print_cases : print_case)(some, count);
     }
     free(printed), free(some);
 }

@@ -135,6 +135,22 @@ def test_a_run_ends_with_a_table_and_who_won(folder):
     )
 
 
+def test_many_cases_of_one_variant_are_one_table(folder):
+    """Its heading has what all cases have, its lines what differs."""
+    cases = [f"rolling n={n} window=30 input=normal" for n in (20011, 3001)]
+    out = folder / "rows.jsonl"
+    done = call("run", *cases, "--quick", "--no-ceilings", "--variants", "cpu_online", "--out", out)
+    lines = done.stdout.splitlines()
+    heading = lines[0].split()
+    expect(heading[0] == "rolling/cpu_online" and {"window=30", "input=normal"} <= {*heading}, "what all have", done)
+    expect([line.split()[-1] for line in lines[1:4]] == ["case", "n=20011", "n=3001"], "what differs", done)
+    medians = [row["timing"]["cold"]["median"] for row in rows_of(out)]
+    for line, median in zip(lines[2:4], medians, strict=True):
+        value, unit = line.split()[:2]
+        seconds = float(value) * {"us": 1e-6, "ms": 1e-3, "s": 1}[unit]
+        expect(abs(seconds / median - 1) < 0.01, "the times are the rows' medians", done)
+
+
 def test_json_is_lines_of_json_and_nothing_else(folder):
     done = call(*TIMED, "--json", "--out", folder / "rows.jsonl")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
