@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The promise of the README on a machine that has nothing: makes a bare Debian 12 (debootstrap, minbase, an unprivileged user with sudo),
-# clones HEAD into it, runs `./rungs reproduce` and `./rungs test` there, and says how long each took, which checks were skipped and how
+# clones HEAD into it, runs `./rungs reproduce` and `./rungs test -R .` there, and says how long each took, which checks were skipped and how
 # large build/ became. Of the host only the package sources are used: mirror, proxies, pip's index and certificate.
 #
 #   tests/fresh.sh                  Debian 12; needs root and the network
@@ -51,7 +51,7 @@ run_in_root() { # ROOT
 
     local failed=0
     as_newcomer "$root" "./rungs reproduce --budget ${RUNGS_FRESH_BUDGET:-30s}" || failed=1
-    as_newcomer "$root" "./rungs test" || failed=1
+    as_newcomer "$root" "./rungs test -R ." || failed=1
     local mib
     mib=$(du -sm "$root/home/newcomer/rungs/build" | cut -f1)
     say "build/ has $mib MiB (at most $largest_mib)"

@@ -156,7 +156,8 @@ int cli_parse(const char *command, const char *synopsis, const CliOption *option
         if (!option->name) return unknown(command, bare, options);
         if (option->kind == CLI_FLAG && value) return cli_usage(command, "--%s takes no value", bare);
         if (option->kind != CLI_FLAG) {
-            value = value ? value + 1 : i + 1 < argc ? argv[++i] : NULL;
+            const bool next = i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0; /* --out=--help names such a file */
+            value = value ? value + 1 : next ? argv[++i] : NULL;
             if (!value) return cli_usage(command, "--%s needs a value: %s", bare, option->argument);
         }
         if (!set_option(option, value))

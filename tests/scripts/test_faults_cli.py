@@ -49,6 +49,11 @@ def test_a_scenario_is_a_regular_file(folder, path):
     expect_error(call("run", folder / "zero.yaml", timeout=60), 2, "zero.yaml")
 
 
+@pytest.mark.parametrize("words", [("judge", "--out", "--help"), ("run", "smoke", "--variants", "--quick")])
+def test_an_option_is_no_value_of_another(words):
+    expect_error(call(*words, timeout=60), 2, f"{words[-2]} needs a value")
+
+
 def test_rows_without_an_end_are_refused():
     expect_error(call("judge", "/dev/zero", timeout=60), 2, "/dev/zero", "more than")
 
