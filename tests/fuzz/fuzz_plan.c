@@ -87,6 +87,7 @@ void fuzz_scenario(const uint8_t *bytes, size_t size) {
     char path[FUZZ_PATH_MAX];
     const int fd = fuzz_file(bytes, size, path);
     Plan plan = {0};
+    scenario_want(path);
     const Status status = plan_add_scenario(&plan, path);
     if (status == STATUS_OK) {
         check_plan(&plan);
