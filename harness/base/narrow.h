@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct NarrowForm {
     int exponent_bits, fraction_bits;
@@ -36,6 +37,21 @@ static inline RNG_BOTH unsigned narrow_infinity(NarrowForm form) {
     return form.finite ? narrow_sign(form) - 1 : ((1u << form.exponent_bits) - 1) << form.fraction_bits;
 }
 
+/* 2^exponent, of a normal double: ldexp() and frexp() take several times as long. */
+static inline RNG_BOTH double narrow_power(int exponent) {
+    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* 2^e <= |x| < 2^(e + 1); of a zero or a subnormal double less than any form's. */
+static inline RNG_BOTH int narrow_exponent(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (int)(bits >> 52 & 0x7ff) - 1023;
+}
+
 static inline RNG_BOTH double narrow_value(NarrowForm form, uint16_t bits) {
     const unsigned sign = narrow_sign(form), infinity = narrow_infinity(form), size = bits & (sign - 1);
     const unsigned fraction = size & ((1u << form.fraction_bits) - 1), exponent = size >> form.fraction_bits;
@@ -43,22 +59,22 @@ static inline RNG_BOTH double narrow_value(NarrowForm form, uint16_t bits) {
     if (size >= infinity)
         value = size > infinity || form.finite ? (double)NAN : (double)INFINITY;
     else if (exponent == 0)
-        value = ldexp((double)fraction, narrow_least(form) - form.fraction_bits);
+        value = (double)fraction * narrow_power(narrow_least(form) - form.fraction_bits);
     else
-        value = ldexp((double)(fraction + (1u << form.fraction_bits)), (int)exponent - 1 + narrow_least(form) - form.fraction_bits);
+        value = (double)(fraction + (1u << form.fraction_bits)) *
+                narrow_power((int)exponent - 1 + narrow_least(form) - form.fraction_bits);
     return bits & sign ? -value : value;
 }
 
 /* What is too large becomes infinite, of e4m3 a NaN. */
 static inline RNG_BOTH uint16_t narrow_bits(NarrowForm form, double x) {
     const unsigned sign = signbit(x) ? narrow_sign(form) : 0, infinity = narrow_infinity(form);
-    int exponent;
     if (isnan(x)) return (uint16_t)(sign | infinity | 1u << (form.fraction_bits - 1));
     if (isinf(x)) return (uint16_t)(sign | infinity);
-    (void)frexp(x, &exponent); /* 2^(exponent - 1) <= |x| < 2^exponent */
-    const int least = narrow_least(form), level = x != 0 && exponent - 1 > least ? exponent - 1 : least;
+    const int least = narrow_least(form), exponent = narrow_exponent(x), level = exponent > least ? exponent : least;
     if (level > 2 - least) return (uint16_t)(sign | infinity);
-    const unsigned digits = (unsigned)rint(ldexp(fabs(x), form.fraction_bits - level)); /* 2^fraction_bits: the next level */
+    const unsigned digits =
+        (unsigned)rint(fabs(x) * narrow_power(form.fraction_bits - level)); /* 2^fraction_bits: the next level */
     const unsigned size = ((unsigned)(level - least) << form.fraction_bits) + digits;
     return (uint16_t)(sign | (size < infinity ? size : infinity));
 }
@@ -69,11 +85,10 @@ static inline double narrow_largest(NarrowForm form) {
 
 /* As many digits as the form has, and no end of the exponents: what is beyond the range is told from it by narrow_end(). */
 static inline double narrow_nearest(NarrowForm form, double x) {
-    int exponent;
-    if (!isfinite(x) || x == 0) return x;
-    (void)frexp(x, &exponent);
-    const int least = narrow_least(form), place = (exponent - 1 > least ? exponent - 1 : least) - form.fraction_bits;
-    return ldexp(rint(ldexp(x, -place)), place);
+    if (!isfinite(x)) return x;
+    const int least = narrow_least(form), exponent = narrow_exponent(x),
+              place = (exponent > least ? exponent : least) - form.fraction_bits;
+    return rint(x * narrow_power(-place)) * narrow_power(place);
 }
 
 /* The first number beyond the range, had the form more exponents: 2^16, 2^128, 480, 2^16. */
