@@ -170,6 +170,8 @@ def test_tests_are_built_for_the_tests_alone(checkout):
         return
     assert "--target all tests/all\n" in (checkout.played / "built").read_text()
     assert re.search(r"^ctest --test-dir \S+/build .*-R layers\n$", done.stdout)
+    for words, slow in (((), False), (("-R", "."), True), (("--full",), True)):
+        assert ("--label-exclude slow" in checkout.start("test", *words).stdout) != slow, words
 
 
 def test_a_failed_build_shows_the_end_of_the_log(checkout):
