@@ -13,7 +13,7 @@
 /* ---- The best of several ways, on either device. */
 
 static const SamplingPace GLANCE = {.min_samples = 3, .max_samples = 7, .seconds = 0.02};
-static const SamplingPace LOOK = {.min_samples = 9, .max_samples = 51, .seconds = 0.2};
+static const SamplingPace LOOK = {.min_samples = 9, .max_samples = 51, .seconds = 0.08};
 
 static Status time_trial(const CeilingTask *task, const CeilingTrial *trial, const SamplingPace *pace, Stats *stats) {
     Samples samples;
