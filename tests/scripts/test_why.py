@@ -9,35 +9,13 @@ from program import SOURCE
 from analysis import why
 
 ROWS = [json.loads(line) for line in (SOURCE / "tests/golden/causes.jsonl").read_text().splitlines()]
-# What was planted in tests/mutants/double/cuda_causes.cu, and in cuda_more_causes.cu once the rules stood.
-PLANTED = {
-    "double/cuda_causes": (
-        "",
-        "spills",
-        "bank conflicts",
-        "sectors",
-        "tail",
-        "launch",
-        "waits",
-        "occupancy",
-        "bytes",
-        "sectors",
-        "tail",
-    ),
-    "double/cuda_more_causes": (
-        "",
-        "spills",
-        "bank conflicts",
-        "sectors",
-        "tail",
-        "launch",
-        "waits",
-        "occupancy",
-        "bytes",
-        "sectors",
-        "tail",
-    ),
-}
+# What was planted by cause=1 and on in tests/mutants/double/cuda_causes.cu, and in cuda_more_causes.cu once the rules stood.
+CAUSES = (
+    "",
+    *("spills", "bank conflicts", "sectors", "tail", "launch"),
+    *("waits", "occupancy", "bytes", "sectors", "tail"),
+)
+PLANTED = dict.fromkeys(("double/cuda_causes", "double/cuda_more_causes"), CAUSES)
 
 
 def rows_of(variant):
