@@ -5,13 +5,17 @@ import json
 import os
 import pty
 import re
+import shlex
 import struct
 import subprocess
 import termios
 
 import pytest
+from checkout import SOURCE
+from program import RUNGS, call, expect, needs_release, rows_of
+from terminal_picture import text_of
 
-from program import RUNGS, call, expect, rows_of
+UNITS = ("ns", "us", "ms", "s")
 
 ARGUMENTS = ["run", "double n=1003", "double n=1009", "--variants", "cpu_loop", "--verify-only"]
 
@@ -167,3 +171,27 @@ def test_doctor_ends_with_what_can_be_done():
     done = call("doctor")
     last = done.stdout.split("\nhere you can\n")[1].splitlines()
     expect(done.returncode == 0 and all(": " in line and "rungs " in line for line in last), "a command each", done)
+
+
+def printed_words(lines):
+    """Words of a table, sorted by line: without times and ratios, in whose order a busy machine's lines may differ."""
+    return sorted(
+        [word for word in line.split() if not re.match(r"[\d.-]", word) and word not in UNITS] for line in lines
+    )
+
+
+@needs_release
+def test_the_readme_shows_what_its_command_prints(folder):
+    """The picture's case, columns, variants and counts are those of a run; the tutorial has the same text."""
+    command, case, *table, winner, counts = text_of((SOURCE / "docs/figures/terminal.svg").read_text())
+    assert f"\n{command.removeprefix('$ ')} " in (SOURCE / "README.md").read_text()
+    assert "\n".join([case, *table, winner, "", counts]) in (SOURCE / "docs/TUTORIAL.md").read_text()
+    done = call(*shlex.split(command)[2:], "--quick", "--no-ceilings", "--out", folder / "rows.jsonl", cwd=folder)
+    lines = done.stdout.splitlines()
+    expect(lines[0] == case and counts in lines, "case and counts", done)
+    expect(printed_words(lines[1 : 1 + len(table)]) == printed_words(table), "columns and variants", done)
+    expect(
+        re.search(r"fast.*: [\d.]+x \([\d.]+x to [\d.]+x\)", winner) and "fast" in lines[1 + len(table)],
+        "who won",
+        done,
+    )
