@@ -2,6 +2,9 @@
 
 import csv
 import json
+import math
+import re
+import statistics
 import time
 
 import browser
@@ -106,15 +109,57 @@ def test_filters_and_ranking():
     assert float(first[best]) < 1.2, first
     click(f"document.querySelector('tr[data-variant=\"{best}\"] input')")
     second = dict(CHROMIUM.run(mean))
-    assert second[best] == "-" and min(float(value) for value in second.values() if value != "-") <= float(
-        min((v for k, v in first.items() if k != best), key=float)
-    ), "rescaled to the best that is left"
+    left = [float(v) for k, v in first.items() if k != best and v != "-"]
+    assert second[best] == "-" and min(float(v) for v in second.values() if v != "-") <= min(left), "rescaled"
     address = CHROMIUM.run("location.href")
     click("document.getElementById('all')")
     assert dict(CHROMIUM.run(mean)) == first
     CHROMIUM.open(SMALL)
     CHROMIUM.open(address)
     assert dict(CHROMIUM.run(mean)) == second, "the address brings the same page back"
+
+
+def ranks_of(page):
+    """Of the page's ranking: variant -> geometric mean, of those with a rank."""
+    lines = page.run(
+        "[...document.querySelectorAll('#ranking-table tbody tr')].map((line) => [line.dataset.variant, line.cells[1].textContent, line.cells[2].textContent.replace(',', '')])"
+    )
+    return {name: float(mean) for name, rank, mean in lines if rank.isdigit()}
+
+
+def test_ranks_are_on_cases_that_all_ranked_variants_have():
+    """Computed anew here from the rows: medians of cases that all of them passed and timed. One variant, of a case of its own, has no rank."""
+    own = {
+        **TIMED,
+        "case": TIMED["case"].replace("seed=1", "seed=77"),
+        "variant": "rolling/cpu_alone",
+        "spec": "rolling/cpu_alone",
+    }
+    assert own["case"] != TIMED["case"]
+    lines = [json.loads(text) for text in FULL.read_text().splitlines()]
+    report(written([*lines, {**own, "run": lines[-1]["run"]}]), "--no-figures", "--html", WORK / "ranks.html")
+    CHROMIUM.open(WORK / "ranks.html")
+    ranked = ranks_of(CHROMIUM)
+    assert len(ranked) > 1 and "cpu_alone" in CHROMIUM.run(NAMES) and "cpu_alone" not in ranked
+    times = {}
+    for row in lines:
+        name = row.get("variant", "").removeprefix("rolling/")
+        if row["kind"] == "row" and row["verdict"] == "pass" and (row["timing"] or {}).get("cold") and name in ranked:
+            of = times.setdefault(row["case"], {})
+            of[name] = min(of.get(name, math.inf), row["timing"]["cold"]["median"])
+    common = [of for of in times.values() if of.keys() == ranked.keys()]
+    assert f"on the {len(common)} of " in shown(), shown()
+    for name, mean in ranked.items():
+        expected = math.exp(statistics.fmean(math.log(of[name] / min(of.values())) for of in common))
+        assert abs(mean / expected - 1) < 0.01, (name, mean, expected)
+
+
+def test_chips_are_there_where_they_filter():
+    CHROMIUM.open(PAGE)
+    groups = CHROMIUM.run(
+        "[...document.querySelectorAll('#filters .group')].map((g) => g.querySelectorAll('[data-group]').length)"
+    )
+    assert groups and all(count > 1 for count in groups), groups
 
 
 def test_sorting():
@@ -138,13 +183,20 @@ def test_the_slider_drops():
         "(() => { const slider = document.getElementById('tolerance'); slider.value = -8; slider.dispatchEvent(new Event('input')); })()"
     )
     assert "Outside this tolerance" in shown("#dropped") and CHROMIUM.run(NAMES) != before
-    assert float(shown("#tolerance-value")) == 1e-8
+    assert float(shown("#tolerance-value")) == 1e-8 and re.match(
+        r"drops \d+ of \d+ times, of \w", shown("#slider-drops")
+    )
 
 
 def test_cells_open():
     CHROMIUM.open(SMALL)
     click("[...document.querySelectorAll('#cases-table td.best button')][0]")
     assert CHROMIUM.run("document.getElementById('detail').open")
+    CHROMIUM.wait(DRAWN % "#detail-body > div:nth-of-type(1) .samples")
+    CHROMIUM.run("document.getElementById('detail').close()")
+    corner = "(() => { const cell = document.querySelector('#cases-table td.best'); cell.scrollIntoView({ block: 'center' }); const box = cell.getBoundingClientRect(); return [box.left + 1, box.top + 1]; })()"
+    CHROMIUM.run(f"document.elementFromPoint(...{corner}).click()")
+    assert CHROMIUM.run("document.getElementById('detail').open"), "a cell opens at its very corner"
     CHROMIUM.wait(DRAWN % "#detail-body > div:nth-of-type(1) .samples")
     told = shown("#detail-body")
     for word in ("NVIDIA H200", "commit", "./rungs run 'rolling ", "error bound", "580.95.05"):
@@ -202,20 +254,40 @@ def test_csv_button():
 
 def test_csv_keys_and_paper():
     CHROMIUM.open(SMALL)
-    lines = CHROMIUM.run("csvText(chosenRows())").splitlines()
-    rows = [row for row in ROWS if row["op"] == "rolling"]
-    assert lines[0].startswith("case,spec,") and len(lines) - 1 >= len({(row["case"], row["spec"]) for row in rows}), (
-        len(lines)
-    )
+    lines = list(csv.DictReader(CHROMIUM.run("csvText(seen)").splitlines()))
+    cells = CHROMIUM.run("[...document.querySelectorAll('#cases-table td.opens')].map((cell) => cell.textContent)")
+    assert cells and [line["shown"] for line in lines] == cells, "the CSV is what is seen, cell by cell"
     CHROMIUM.ask("Input.dispatchKeyEvent", type="keyDown", key="/", text="/")
     assert CHROMIUM.run("document.activeElement.closest('#filters') !== null"), "a slash leads to the filters"
     assert CHROMIUM.paper()[:5] == b"%PDF-" and not CHROMIUM.faults, CHROMIUM.faults
+
+
+def test_paper_has_everything():
+    """More cases and variants than the screen shows at first."""
+    rows = [
+        {**TIMED, "case": f"{TIMED['case']}{k}", "variant": f"rolling/cpu_v{v}", "spec": f"rolling/cpu_v{v}"}
+        for k in range(70)
+        for v in range(17)
+    ]
+    report(
+        written([line for line in GOLDEN if line["kind"] != "row"] + rows), "--no-figures", "--html", WORK / "long.html"
+    )
+    CHROMIUM.open(WORK / "long.html")
+    count = "document.querySelectorAll('.cases td.opens').length"
+    before = CHROMIUM.run(count)
+    CHROMIUM.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert before < len(rows) == CHROMIUM.run(count)
+    CHROMIUM.run("window.dispatchEvent(new Event('afterprint'))")
+    assert CHROMIUM.run(count) == before
 
 
 def test_narrow_and_dark():
     with browser.Browser(dark=True, width=400) as narrow:
         narrow.open(SMALL)
         assert narrow.run("document.documentElement.scrollWidth") <= 400, "nothing is wider than the screen"
+        folded = narrow.run("[...document.querySelectorAll('#cases-table .case')].map((line) => line.cells.length)")
+        assert folded and set(folded) == {1}, "a case stands above its cells"
+        assert narrow.run("document.querySelector('#cases-table tbody td').getBoundingClientRect().left") < 20
         assert narrow.run("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 26)"
         narrow.wait(DRAWN % "#ranking-chart")
         assert not narrow.faults, narrow.faults

@@ -21,7 +21,7 @@ function figureIn(place, options, draw) {
 }
 
 function rankingChart(entries) {
-  const some = entries.slice(0, 20);
+  const some = entries.filter((entry) => !entry.few).slice(0, 20);
   if (!some.length) { byId("ranking-chart").replaceChildren(); return; }
   const names = some.map((entry) => entry.v).reverse();
   const left = 0.9, slowest = Math.max(...some.map((entry) => entry.mean));

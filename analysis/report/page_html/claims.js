@@ -48,7 +48,7 @@ function drawClaims() {
   const tone = { holds: "good", direction: "mid", far: "mid", fails: "bad" };
   const lines = sorted(found, { "k:here": (some) => (some.claim.here && printed(some.claim) ? some.claim.here / printed(some.claim) : Infinity), "k:statement": (some) => some.claim.statement, "k:outcome": (some) => WORDS[some.outcome] || "" });
   byId("claims-table").replaceChildren(element("thead", {}, element("tr", {}, headCell("published statement", "k:statement", true), headCell("program", null), headCell("published", null), headCell("here", "k:here"), headCell("outcome", "k:outcome", true))),
-    element("tbody", {}, ...lines.map(({ claim, outcome }) => element("tr", {}, element("td", { class: "wrap" }, element("button", { type: "button", style: "text-align:left", onclick: () => claimDetail(claim) }, claim.statement)), element("td", {}, claim.program || "-"),
+    element("tbody", {}, ...lines.map(({ claim, outcome }) => element("tr", {}, element("td", { class: "wrap opens", onclick: () => claimDetail(claim) }, element("button", { type: "button", style: "text-align:left" }, claim.statement)), element("td", {}, claim.program || "-"),
       element("td", {}, `${{ at_least: "at least ", at_most: "at most " }[claim.rule] || ""}${valueText(claim, claim.published)}`), element("td", {}, valueText(claim, claim.here) + (claim.low !== null && claim.high !== null && claim.here !== null ? ` (${valueText(claim, claim.low)} to ${valueText(claim, claim.high)})` : "")),
       element("td", { class: `left ${tone[outcome] || ""}` }, (WORDS[outcome] || outcome || "-") + (claim.provisional && claim.here !== null ? " (provisional)" : ""))))));
 }
@@ -61,7 +61,7 @@ function drawHistory() {
     : commits.size ? "None of these rows was measured at two commits." : "These rows are of one commit: no history. './rungs report --html FILE' over files of several commits shows one.";
   const place = byId("history-charts");
   place.replaceChildren();
-  for (const some of series.slice(0, MOST_HISTORY)) {
+  for (const some of printing ? series : series.slice(0, MOST_HISTORY)) {
     const chart = element("div", { class: "chart" });
     place.append(element("figure", {}, chart, element("figcaption", {}, `${some.spec}, ${some.mode}, ${some.machine}: ${some.case}. ${some.points.length} commits, ${some.points[0][0]} to ${some.points[some.points.length - 1][0]}${some.steps.length ? `; changes at ${some.steps.map(([k, ratio]) => `${some.points[k][0]} (${changeText(ratio)})`).join(", ")}` : ""}`)));
     historyChart(chart, some);

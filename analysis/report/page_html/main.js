@@ -39,8 +39,10 @@ async function start() {
   byId("factor").addEventListener("change", (event) => { state.factor = Number(event.target.value) >= 1 ? Number(event.target.value) : null; render(); });
   byId("all").addEventListener("click", () => { state.off = []; render(); });
   byId("more").addEventListener("click", () => { allCases = true; render(); });
-  window.addEventListener("beforeprint", () => { allCases = true; render(); });
-  byId("csv").addEventListener("click", () => download(`rungs-${state.op}-${state.mode}.csv`, csvText(chosenRows().filter((row) => !state.off.includes(row.v)))));
+  window.addEventListener("beforeprint", () => { printing = true; render(); });
+  window.addEventListener("afterprint", () => { printing = false; render(); });
+  matchMedia("(max-width: 599px)").addEventListener("change", render);
+  byId("csv").addEventListener("click", () => download(`rungs-${state.op}-${state.mode}.csv`, csvText(seen)));
   byId("link").addEventListener("click", async () => { saveState(); try { await navigator.clipboard.writeText(location.href); byId("link").textContent = "copied"; } catch { byId("link").textContent = "the link is in the address bar"; } });
   for (const link of document.querySelectorAll("nav a")) link.addEventListener("click", (event) => { event.preventDefault(); byId(link.dataset.to).scrollIntoView({ behavior: "smooth" }); });
   document.addEventListener("keydown", (event) => { if (event.key === "/" && !["INPUT", "TEXTAREA"].includes(document.activeElement?.tagName)) { byId("filters").querySelector("button")?.focus(); event.preventDefault(); } });

@@ -3,7 +3,7 @@
 const GROUPS = ["kind", "input", "dtype", "size", "device", "machine"];
 const NAMES = { op: "op", kind: "case", input: "input", dtype: "dtype", size: "size", device: "device", machine: "machine", mode: "mode" };
 const FIRST_CHIPS = 14;
-const LEAST_SHARE = 0.25; // of the cases that the variant with most has: with fewer a variant is ranked after the others
+const LEAST_SHARE = 0.25; // of the cases of the variant that has most: what a ranking keeps in common at least
 let data = null;
 let state = { op: null, mode: "cold", tolerance: 0, factor: null, off: [], sort: null, pick: {} };
 
@@ -66,27 +66,45 @@ function fastest(rows) {
   return found;
 }
 
-// [{v, mean, cases, worst, rows}] of ticked variants: geometric mean of time over the best ticked time of each case that all of them have, but those
-// with few cases, which stand behind. `common`: how many cases these are; 0: each on its own, as there is none.
+// Which ticked variants are compared, and on which cases: all of those have all of these. From the variant with most cases on, each joins as long as
+// LEAST_SHARE of that one's cases stay common; the others have no rank.
+function comparable(found) {
+  const cases = new Map(), ranked = new Set();
+  for (const [index, variants] of found) for (const name of variants.keys()) if (!state.off.includes(name)) cases.set(name, (cases.get(name) || new Set()).add(index));
+  const order = [...cases].sort((a, b) => b[1].size - a[1].size || a[0].localeCompare(b[0]));
+  let common = order.length ? order[0][1] : new Set();
+  const least = Math.max(1, common.size * LEAST_SHARE);
+  for (const [name, own] of order) {
+    const both = new Set([...common].filter((index) => own.has(index)));
+    if (both.size >= least) { common = both; ranked.add(name); }
+  }
+  return { cases, ranked, common };
+}
+
+// The geometric mean of a variant's time over another's, on the cases that both have, and how many these are.
+function pairwise(found, name, other) {
+  const logs = [...found.values()].filter((variants) => variants.has(name) && variants.has(other)).map((variants) => Math.log(variants.get(name).t[state.mode].m / variants.get(other).t[state.mode].m));
+  return { shared: logs.length, ratio: Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length) };
+}
+
+// [{v, mean, cases, worst, wins}] of ticked variants: the geometric mean of time over the best time of each common case; then those without a rank, each beside the leader.
 function ranking(found) {
-  const counts = new Map(), sums = new Map();
-  for (const variants of found.values()) for (const name of variants.keys()) if (!state.off.includes(name)) counts.set(name, (counts.get(name) || 0) + 1);
-  const least = Math.max(0, ...counts.values()) * LEAST_SHARE, compared = [...counts.keys()].filter((name) => counts.get(name) >= least);
-  const common = new Set([...found.keys()].filter((index) => compared.every((name) => found.get(index).has(name))));
+  const { cases, ranked, common } = comparable(found), entries = new Map();
+  for (const [name, own] of cases) entries.set(name, { v: name, log: 0, cases: own.size, worst: 0, wins: 0, device: "", declared: false, few: !ranked.has(name) });
   for (const [index, variants] of found) {
-    const ticked = [...variants].filter(([name]) => !state.off.includes(name));
-    const best = Math.min(...ticked.map(([, row]) => row.t[state.mode].m));
-    for (const [name, row] of ticked) {
-      if (common.size && !common.has(index) && counts.get(name) >= least) continue;
-      const ratio = row.t[state.mode].m / best;
-      const entry = sums.get(name) || { v: name, log: 0, cases: 0, worst: 0, wins: 0, device: row.d, declared: false };
-      entry.log += Math.log(ratio); entry.cases += 1; entry.worst = Math.max(entry.worst, ratio); entry.wins += ratio === 1; entry.declared ||= Boolean(row.q[2]);
-      sums.set(name, entry);
+    const best = Math.min(...[...variants].filter(([name]) => ranked.has(name)).map(([, row]) => row.t[state.mode].m));
+    for (const [name, row] of variants) {
+      const entry = entries.get(name), ratio = row.t[state.mode].m / best;
+      if (!entry) continue;
+      entry.device = row.d; entry.declared ||= Boolean(row.q[2]);
+      if (entry.few || !common.has(index)) continue;
+      entry.log += Math.log(ratio); entry.worst = Math.max(entry.worst, ratio); entry.wins += ratio === 1;
     }
   }
-  const entries = [...sums.values()].map((entry) => ({ ...entry, mean: Math.exp(entry.log / entry.cases), few: counts.get(entry.v) < least }))
-    .sort((a, b) => a.few - b.few || a.mean - b.mean || a.v.localeCompare(b.v));
-  return Object.assign(entries, { common: common.size });
+  const leader = [...ranked].sort((a, b) => entries.get(a).log - entries.get(b).log)[0];
+  for (const entry of entries.values()) if (entry.few) Object.assign(entry, { leader, ...pairwise(found, entry.v, leader) });
+  const done = [...entries.values()].map((entry) => ({ ...entry, mean: entry.few ? Infinity : Math.exp(entry.log / common.size) }));
+  return Object.assign(done.sort((a, b) => a.few - b.few || (a.few ? b.cases - a.cases : a.mean - b.mean) || a.v.localeCompare(b.v)), { common: common.size });
 }
 
 function saveState() {

@@ -1,7 +1,8 @@
 // tables.js - chips, the ranking, the cases and what one row holds.
 "use strict";
-const MOST_CASES = 60, MOST_COLUMNS = 14;
-let allCases = false;
+const MOST_CASES = 60, MOST_COLUMNS = 14, PAPER_COLUMNS = 8;
+let allCases = false, printing = false; // on paper everything is shown, in as many tables as it takes
+let seen = []; // [row, text] of the cells of the cases' table, as they stand: what the CSV has
 
 function chip(group, value, pressed, press) {
   return element("button", { type: "button", "aria-pressed": String(pressed), "data-group": group, "data-value": value, onclick: press }, String(value));
@@ -34,8 +35,8 @@ function toggle(group, value) {
 function drawChips() {
   const focus = document.activeElement?.dataset ?? {}, place = byId("filters");
   const ops = [...new Set(data.cases.map((some) => some.op))].sort();
-  const modes = [...new Set(data.rows.flatMap((row) => Object.keys(row.t)))];
-  const parts = [chipGroup("op", ops, (value) => value === state.op, (value) => { state = { ...state, op: value, pick: {}, off: [], sort: null }; render(); })];
+  const modes = [...new Set(ofOp().flatMap((row) => Object.keys(row.t)).concat(state.mode))];
+  const parts = ops.length < 2 ? [] : [chipGroup("op", ops, (value) => value === state.op, (value) => { state = { ...state, op: value, pick: {}, off: [], sort: null }; render(); })];
   for (const group of GROUPS) {
     const count = new Map();
     const elements = new Map();
@@ -48,7 +49,7 @@ function drawChips() {
     for (const value of state.pick[group] || []) if (!values.includes(value)) values.push(value);
     if (values.length > 1 || (state.pick[group] || []).length) parts.push(chipGroup(group, values, (value) => (state.pick[group] || []).includes(value), (value) => toggle(group, value)));
   }
-  parts.push(chipGroup("mode", modes.length ? modes : ["cold"], (value) => value === state.mode, (value) => { state.mode = value; render(); }));
+  if (modes.length > 1) parts.push(chipGroup("mode", modes, (value) => value === state.mode, (value) => { state.mode = value; render(); }));
   place.replaceChildren(...parts);
   if (focus.group) [...place.querySelectorAll("button")].find((other) => other.dataset.group === focus.group && other.dataset.value === focus.value)?.focus();
 }
@@ -73,13 +74,13 @@ function drawRanking(entries, found, rows) {
   const unticked = state.off.filter((name) => rows.some((row) => row.v === name && timed(row))).map((v) => ({ v, off: true, mean: Infinity, cases: 0, worst: Infinity, wins: 0, device: "" }));
   const lines = sorted([...entries, ...unticked], { "r:v": (entry) => entry.v, "r:mean": (entry) => entry.mean, "r:cases": (entry) => entry.cases, "r:worst": (entry) => entry.worst, "r:wins": (entry) => entry.wins });
   const place = new Map(entries.map((entry, k) => [entry.v, k + 1]));
-  table.replaceChildren(element("thead", {}, element("tr", {}, headCell("variant", "r:v"), headCell("rank", null), headCell("x best", "r:mean"), headCell("worst case", "r:worst"), headCell("fastest in", "r:wins"), headCell("cases", "r:cases"), headCell("dropped", null), headCell("device", null))),
+  table.replaceChildren(element("thead", {}, element("tr", {}, headCell("variant", "r:v"), headCell("rank, or in pairs", null), headCell("x best", "r:mean"), headCell("worst case", "r:worst"), headCell("fastest in", "r:wins"), headCell("cases", "r:cases"), headCell("dropped", null), headCell("device", null))),
     element("tbody", {}, ...lines.map((entry) => element("tr", { "data-variant": entry.v },
       element("td", {}, element("label", {}, element("input", { type: "checkbox", checked: !entry.off, onchange: () => { state.off = entry.off ? state.off.filter((name) => name !== entry.v) : [...state.off, entry.v]; render(); } }), ` ${entry.v}${entry.declared ? " (its own tolerance)" : ""}`)),
-      element("td", {}, entry.off ? "-" : `${place.get(entry.v)}${entry.few ? " (few cases)" : ""}`), element("td", {}, entry.off ? "-" : significant(entry.mean)), element("td", {}, entry.off ? "-" : significant(entry.worst)), element("td", {}, entry.off ? "-" : String(entry.wins)),
+      element("td", {}, entry.off ? "-" : entry.few ? (entry.shared ? `${significant(entry.ratio)}x ${entry.leader} in ${entry.shared}` : `no case of ${entry.leader}`) : String(place.get(entry.v))), ...[significant(entry.mean), significant(entry.worst), String(entry.wins)].map((text) => element("td", {}, entry.off || entry.few ? "-" : text)),
       element("td", {}, entry.off ? "-" : `${entry.cases} of ${found.size}`), element("td", { class: dropped.get(entry.v) ? "bad" : null }, String(dropped.get(entry.v) || "-")), element("td", {}, entry.device || "-")))));
   byId("ranking-about").textContent = entries.length
-    ? `${entries.length} variants over ${found.size} cases, ${state.mode}. Only rows that passed verification and were timed are ranked, ${entries.common ? `on the ${entries.common} cases that all ticked variants have; those with few cases stand behind` : "each on its own cases, as none is common to all: untick some"}.`
+    ? `${entries.filter((entry) => !entry.few).length} of ${entries.length} variants are ranked, on the ${entries.common} of ${found.size} cases that all of these have, ${state.mode}; only rows that passed verification and were timed count.${entries.some((entry) => entry.few) ? " The others have too few of these: each is compared with the first, on the cases that both have." : ""}`
     : "No verified row was timed here in this mode: nothing to rank.";
   const failing = new Map();
   for (const row of rows) if (row.x === "fail" || row.x === "error") failing.set(row.v, (failing.get(row.v) || 0) + 1);
@@ -87,6 +88,8 @@ function drawRanking(entries, found, rows) {
   if (dropped.size) words.push(`Outside this tolerance: ${[...dropped].map(([name, n]) => `${name} (${n})`).join(", ")}.`);
   if (failing.size) words.push(`Failed verification, never ranked: ${[...failing].map(([name, n]) => `${name} (${n})`).join(", ")}.`);
   byId("dropped").textContent = words.join(" ");
+  const all = rows.filter(timed).length, lost = rows.filter((row) => timed(row) && !within(row)).length;
+  byId("slider-drops").textContent = state.tolerance === 0 ? "" : `drops ${lost} of ${all} times${dropped.size ? `, of ${[...dropped.keys()].join(", ")}` : ""}`;
 }
 
 function cell(rows, best) {
@@ -94,14 +97,16 @@ function cell(rows, best) {
   const row = ok || rows.find((other) => other.x === "fail") || rows.find((other) => other.x === "error") || rows.find((other) => timed(other)) || rows[0];
   if (!row) return element("td", {}, "-");
   const text = ok ? `${seconds(ok.t[state.mode].m)}${alone(ok) ? " (another card or build)" : best && ok.t[state.mode].m > best ? ` ${significant(ok.t[state.mode].m / best)}x` : ""}` : timed(row) ? "outside" : row.x === "pass" ? "verified" : row.x;
-  return element("td", { class: ok && ok.t[state.mode].m === best ? "best" : row.x === "fail" || row.x === "error" || (timed(row) && !ok) ? "bad" : null },
-    element("button", { type: "button", onclick: () => showRow(row) }, text + (row.u.length ? " (not judgeable in part)" : "")));
+  const told = text + (row.u.length ? " (not judgeable in part)" : "");
+  seen.push([row, told]);
+  return element("td", { class: `opens${ok && ok.t[state.mode].m === best ? " best" : row.x === "fail" || row.x === "error" || (timed(row) && !ok) ? " bad" : ""}`, onclick: () => showRow(row) },
+    element("button", { type: "button" }, told));
 }
 
 function drawCases(entries, found, rows) {
   const names = entries.map((entry) => entry.v);
   for (const row of rows) if (!names.includes(row.v) && !state.off.includes(row.v) && row.x !== "skip") names.push(row.v);
-  const columns = names.slice(0, MOST_COLUMNS), cases = new Map();
+  const columns = printing ? names : names.slice(0, MOST_COLUMNS), cases = new Map();
   for (const row of rows) {
     if (!columns.includes(row.v)) continue;
     if (!cases.has(row.c)) cases.set(row.c, new Map());
@@ -112,9 +117,19 @@ function drawCases(entries, found, rows) {
   const keys = { "c:label": (index) => data.cases[index].label, "c:size": (index) => data.cases[index].elements };
   for (const name of columns) keys[`c:${name}`] = (index) => timeOf(index, name);
   const order = sorted([...cases.keys()].sort((a, b) => Number(found.has(b)) - Number(found.has(a)) || data.cases[b].elements - data.cases[a].elements || a - b), keys);
-  const lines = allCases ? order : order.slice(0, MOST_CASES);
-  byId("cases-table").replaceChildren(element("thead", {}, element("tr", {}, headCell("case", "c:label", true), headCell("size", "c:size"), ...columns.map((name) => headCell(name, `c:${name}`)))),
-    element("tbody", {}, ...lines.map((index) => element("tr", {}, element("td", {}, data.cases[index].label), element("td", {}, data.cases[index].size), ...columns.map((name) => cell(cases.get(index).get(name) || [], bestOf(index)))))));
+  const lines = allCases || printing ? order : order.slice(0, MOST_CASES);
+  seen = [];
+  const step = printing ? PAPER_COLUMNS : columns.length || 1, folded = narrow() && !printing; // folded: the case stands above its cells
+  const cellsOf = (index, some) => [element("td", {}, data.cases[index].size), ...some.map((name) => cell(cases.get(index).get(name) || [], bestOf(index)))];
+  const linesOf = (index, some) => (folded
+    ? [element("tr", { class: "case" }, element("th", { class: "left", scope: "rowgroup", colspan: some.length + 1 }, element("span", {}, data.cases[index].label))), element("tr", {}, ...cellsOf(index, some))]
+    : [element("tr", {}, element("td", { class: "label" }, data.cases[index].label), ...cellsOf(index, some))]);
+  const partOf = (some) => [element("thead", {}, element("tr", {}, folded ? null : headCell("case", "c:label", true), headCell("size", "c:size"), ...some.map((name) => headCell(name, `c:${name}`)))),
+    element("tbody", {}, ...lines.flatMap((index) => linesOf(index, some)))];
+  const table = byId("cases-table");
+  table.replaceChildren(...partOf(columns.slice(0, step)));
+  while (table.nextElementSibling) table.nextElementSibling.remove();
+  for (let k = step; k < columns.length; k += step) table.parentElement.append(element("table", { class: "cases" }, ...partOf(columns.slice(k, k + step))));
   byId("more").hidden = lines.length === order.length;
   byId("cases-about").textContent = `${order.length} cases${lines.length < order.length ? `, the first ${lines.length}` : ""}${names.length > columns.length ? `; ${columns.length} of ${names.length} variants: untick some to see others` : ""}. A cell opens its samples, machine, commit and command.`;
 }
@@ -150,9 +165,10 @@ function csvCell(value) {
   return /^[=+\-@\t]/.test(text) ? `'${text}` : text; // no formula of a spreadsheet
 }
 
-function csvText(rows) {
+// cells: [row, text] each.
+function csvText(cells) {
   const quote = (value) => { const text = csvCell(value); return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text; };
-  const head = ["case", "spec", "device", "machine", "verdict", "mode", "median_s", "low_s", "high_s", "samples", "share_of_limit", "error_over_bound", "commit", "run"];
-  const lines = rows.map((row) => { const t = row.t[state.mode] || {}; return [data.cases[row.c].text, row.s, row.d, row.m, row.x, state.mode, t.m, t.l, t.h, t.n, t.f, row.e, data.runs[row.r]?.commit, row.r]; });
+  const head = ["case", "spec", "device", "machine", "verdict", "shown", "mode", "median_s", "low_s", "high_s", "samples", "share_of_limit", "error_over_bound", "commit", "run"];
+  const lines = cells.map(([row, told]) => { const t = row.t[state.mode] || {}; return [data.cases[row.c].text, row.s, row.d, row.m, row.x, told, state.mode, t.m, t.l, t.h, t.n, t.f, row.e, data.runs[row.r]?.commit, row.r]; });
   return [head, ...lines].map((line) => line.map(quote).join(",")).join("\n") + "\n";
 }
