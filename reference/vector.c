@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 const DType VECTOR_DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+const DType VECTOR_ACCUMULATES[] = {DTYPE_F32, DTYPE_F64, DTYPE_COUNT};
 
 Status vector_shapes(const Case *problem, Array *in, Array *out) {
     const size_t n = vector_size(problem, "n");

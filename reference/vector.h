@@ -23,6 +23,8 @@ Status vector_set_size(Case *problem, const char *name, size_t value);
 Status vector_expect_floats(const Array *array, const char *name, const Array *like);
 /* f64, f32, f16, bf16. */
 extern const DType VECTOR_DTYPES[];
+/* f32, f64. */
+extern const DType VECTOR_ACCUMULATES[];
 /* u8: 1 where a segment begins, some 257 elements apart, else 0. */
 Status vector_generate_mask(const Case *problem, uint64_t stream, Array *mask);
 

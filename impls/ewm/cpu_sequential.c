@@ -22,11 +22,13 @@ static Status run(const VariantArgs *args) {
 }
 
 static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
 
 RUNGS_VARIANT(ewm, cpu_sequential) = {
     .backend = BACKEND_CPU,
     .summary = "the recurrence of mean, weight and spread, one thread",
     .origin = "pandas' ewm and ewmcov",
     .dtypes = DTYPES,
+    .accumulates = ACCUMULATES,
     .run = run,
 };

@@ -64,12 +64,15 @@ static size_t scratch_bytes(const VariantArgs *args) {
     return scan_any(args, NULL, &bytes) == STATUS_OK ? bytes : 0;
 }
 
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
+
 RUNGS_VARIANT(ewm, cuda_cub_scan) = {
     .backend = BACKEND_CUDA,
     .summary = "one cub::DeviceScan from elements to outputs, by way of states",
     .origin = "CUB; Merrill and Garland 2016",
     .library = CUB_TEXT,
     .dtypes = STORAGE_TYPES,
+    .accumulates = ACCUMULATES,
     .scratch_bytes = scratch_bytes,
     .run = run,
 };

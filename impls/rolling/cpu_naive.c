@@ -1,6 +1,6 @@
 /* Idea: every window from scratch, in one thread: the definition, written down.
  * Traffic: w reads per output from cache, O(n w) operations; a variance takes two passes over its window.
- * Rounding: serial sums in the dtype (f16 and bf16: in float), error at most (w - 1) u sum|x|. NaN and inf stay in their windows by themselves.
+ * Rounding: serial sums in the dtype (f16 and bf16: in float; else as `accumulate` says), error at most (w - 1) u sum|x|. NaN and inf stay in their windows by themselves.
  * Limits: time; agg=apply has its own variants.
  * Origin: the definition. */
 #include "base/numbers.h"
@@ -56,30 +56,34 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     return params_choice(&args->problem->params, "agg") == APPLY ? variant_refuse(reason, "apply has its own variants") : true;
 }
 
-/* Of f16 and bf16: the elements as floats. */
+/* The elements in the type of sums, where they are of another. */
 static size_t scratch_bytes(const VariantArgs *args) {
-    return dtype_is_narrow(args->problem->dtype) ? array_count(&args->in[0]) * sizeof(float) : 0;
+    const DType sums = case_sums(args->problem);
+    return sums != args->problem->dtype ? array_count(&args->in[0]) * dtype_size(sums) : 0;
 }
 
 static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
 
 static Status run(const VariantArgs *args) {
     const Params *params = &args->problem->params;
     const size_t n = array_count(&args->in[0]), w = (size_t)params_int(params, "window");
     const int agg = params_choice(params, "agg");
     const float incomplete = params_choice(params, "incomplete") == 0 ? NAN : INFINITY;
-    if (args->problem->dtype == DTYPE_F64) {
-        const double *x = args->in[0].data;
-        double *y = args->out[0].data;
-        for (size_t i = 0; i < n; i++) y[i] = i + 1 < w ? (double)incomplete : window_f64(x + (i + 1 - w), w, agg);
-    } else if (dtype_is_narrow(args->problem->dtype)) {
-        float *x = args->scratch;
-        for (size_t i = 0; i < n; i++) x[i] = (float)number_at(&args->in[0], i);
-        for (size_t i = 0; i < n; i++) number_put(&args->out[0], i, i + 1 < w ? incomplete : window_f32(x + (i + 1 - w), w, agg));
-    } else {
-        const float *x = args->in[0].data;
-        float *y = args->out[0].data;
-        for (size_t i = 0; i < n; i++) y[i] = i + 1 < w ? incomplete : window_f32(x + (i + 1 - w), w, agg);
+    const DType sums = case_sums(args->problem);
+    void *x = args->in[0].data;
+    if (sums != args->problem->dtype) {
+        x = args->scratch;
+        for (size_t i = 0; i < n; i++) number_set(sums, x, i, number_at(&args->in[0], i));
+    }
+    for (size_t i = 0; i < n; i++) {
+        const size_t from = i + 1 - w;
+        if (i + 1 < w)
+            number_put(&args->out[0], i, incomplete);
+        else if (sums == DTYPE_F64)
+            number_put(&args->out[0], i, window_f64((const double *)x + from, w, agg));
+        else
+            number_put(&args->out[0], i, window_f32((const float *)x + from, w, agg));
     }
     return STATUS_OK;
 }
@@ -89,6 +93,7 @@ RUNGS_VARIANT(rolling, cpu_naive) = {
     .summary = "every window from scratch, one thread",
     .origin = "the definition",
     .dtypes = DTYPES,
+    .accumulates = ACCUMULATES,
     .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,

@@ -25,11 +25,15 @@ static const Bound BOUNDS[] = {
     {NULL, NULL},
 };
 
+static const DType ACCUMULATES[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_F64, DTYPE_COUNT};
+
 enum { IN_X, IN_GAMMA, IN_DY, IN_RESET, IN_COUNT };
 enum { OUT_DX, OUT_DGAMMA, OUT_COUNT };
 
 static Status shapes(const Case *problem, Array *in, Array *out) {
     TRY(discount_check(problem));
+    if (dtype_is_narrow(case_sums(problem)) && params_int(&problem->params, "k") > 0)
+        return status_fail(STATUS_INVALID, "accumulate=%s: of sums of all terms only, k=0", dtype_name(case_sums(problem)));
     in[IN_X] = discount_matrix(problem, "x");
     in[IN_GAMMA] = discount_gamma(problem, "gamma");
     in[IN_DY] = discount_matrix(problem, "dy");
@@ -126,6 +130,7 @@ RUNGS_OP(discounted_cumsum_grad) = {
     .summary = "gradients of discounted_cumsum for x and gamma",
     .params = PARAMS,
     .dtypes = VECTOR_DTYPES,
+    .accumulates = ACCUMULATES,
     .families = FAMILIES,
     .bounds = BOUNDS,
     .in_count = IN_COUNT,

@@ -230,6 +230,7 @@ RUNGS_OP(ewm) = {
     .summary = "exponentially weighted mean, variance or standard deviation of x[0 .. i]",
     .params = PARAMS,
     .dtypes = VECTOR_DTYPES,
+    .accumulates = VECTOR_ACCUMULATES,
     .families = FAMILIES,
     .bounds = BOUNDS,
     .in_count = 2,

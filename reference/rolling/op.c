@@ -43,7 +43,11 @@ static const Bound BOUNDS[] = {
 };
 
 static Status shapes(const Case *problem, Array *in, Array *out) {
-    if (dtype_is_narrow(problem->dtype) && params_choice(&problem->params, "agg") == ROLLING_APPLY)
+    const bool apply = params_choice(&problem->params, "agg") == ROLLING_APPLY;
+    if (apply && !case_is_usual(problem))
+        return status_fail(STATUS_INVALID, "accumulate=%s: not with agg=apply: a function's sums are its own",
+                           dtype_name(case_sums(problem)));
+    if (apply && dtype_is_narrow(problem->dtype))
         return status_fail(STATUS_INVALID, "agg=apply: functions are of f64 and f32, not of %s", dtype_name(problem->dtype));
     return vector_shapes(problem, in, out);
 }
@@ -92,6 +96,7 @@ RUNGS_OP(rolling) = {
     .summary = "y[i] = aggregate of x[i - window + 1 .. i]",
     .params = PARAMS,
     .dtypes = VECTOR_DTYPES,
+    .accumulates = VECTOR_ACCUMULATES,
     .families = FAMILIES,
     .bounds = BOUNDS,
     .in_count = 1,

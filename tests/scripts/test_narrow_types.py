@@ -403,6 +403,61 @@ def test_sums_in_double(folder):
         assert verified(folder, words, "--variants", "cpu_two_pass")[0]["verdict"] == "pass", dtype
 
 
+OWN = {  # an op's case -> the variant that takes it; others are skipped
+    "ewm n=5003 agg=mean": "cpu_sequential",
+    "ewm n=5003 agg=std segments=mask": "cpu_sequential",
+    "rolling n=5003 window=300 agg=mean": "cpu_naive",
+    "rolling n=5003 window=30 agg=var": "cpu_naive",
+    "discounted_cumsum_grad batch=3 n=1000 gamma_per=row": "cpu_sequential",
+    "discounted_cumsum_grad batch=3 n=1000 gamma_per=element reset=mask": "cpu_sequential",
+}
+
+
+@pytest.mark.parametrize("case, variant", OWN.items())
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_sums_in_double_of_the_other_ops(folder, dtype, case, variant):
+    case = f"{case} dtype={dtype} accumulate=f64 input=normal"
+    rows = {row["variant"].split("/")[1]: row for row in verified(folder, case, "--variants", f"{variant},cpu_best")}
+    assert rows[variant]["verdict"] == "pass" and "accumulate=f64" in rows[variant]["case"], rows[variant]
+    assert rows["cpu_best"]["verdict"] == "skip", rows["cpu_best"]
+
+
+@needs_emulator
+def test_a_kernel_with_sums_in_double(folder):
+    """Of floats: the same bits as NumPy's sums in double, rounded."""
+    x = np.random.default_rng(9).standard_normal(3000).astype(np.float32)
+    np.save(folder / "x.npy", x)
+    words = (
+        "--set",
+        "accumulate=f64",
+        "--set",
+        "adjust=false",
+        "--set",
+        "alpha=0.25",
+        "--in",
+        "x=x.npy",
+        "--out",
+        "y=y.npy",
+    )
+    for variant in (("ewm/cuda_cub_scan", "--emulate"), ("ewm/cpu_sequential",)):
+        done = call("exec", *variant, *words, "--check", cwd=folder)
+        expect(done.returncode == 0, variant[0], done)
+        state, right = float(x[0]), []
+        for element in x.astype(float):
+            state = 0.75 * state + 0.25 * element
+            right.append(state)
+        assert np.array_equal(np.load(folder / "y.npy"), np.array(right).astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype, batch, n", [("f16", 3, 300), ("bf16", 40, 20)])
+@pytest.mark.parametrize("per", ["all", "row", "element"])
+def test_gradients_of_sums_in_the_type_itself(folder, dtype, batch, n, per):
+    """Right where the case says so; what is right there is told from a sum that is shifted by one."""
+    case = f"discounted_cumsum_grad batch={batch} n={n} gamma=0.9375 gamma_per={per} dtype={dtype} accumulate={dtype} input=normal"
+    (row,) = verified(folder, case, "--variants", "cpu_sequential")
+    assert row["verdict"] == "pass" and "shift" in row["tells"], row
+
+
 def test_a_discount_is_of_the_type_of_sums(folder):
     x = np.random.default_rng(8).standard_normal(5000).astype(np.float32)
     np.save(folder / "x.npy", x)
@@ -432,12 +487,25 @@ def test_a_discount_is_of_the_type_of_sums(folder):
         ("discounted_cumsum accumulate=i32", ("accumulate='i32' is not allowed", "f16, bf16, f32, f64")),
         ("moments dtype=f16 accumulate=f16", ("accumulate='f16' is not allowed", "f32, f64")),
         ("double accumulate=f32", ("unknown parameter 'accumulate' of double",)),
+        ("ewm dtype=bf16 accumulate=bf16", ("accumulate='bf16' is not allowed", "f32, f64")),
         ("moments dtype=i32", ("dtype='i32' is not allowed", "f32, f64, f16, bf16, e4m3, e5m2")),
     ],
 )
 def test_types_that_an_op_does_not_have(case, words):
     """Refused with those that it has."""
     expect_error(call("run", case), 2, *words)
+
+
+@pytest.mark.parametrize(
+    "case, variant, words",
+    [
+        ("rolling agg=apply dtype=f32 accumulate=f64", "cpu_apply", "accumulate=f64: not with agg=apply"),
+        ("discounted_cumsum_grad k=9 dtype=f16 accumulate=f16", "cpu_sequential", "of sums of all terms only, k=0"),
+    ],
+)
+def test_sums_that_a_bound_is_not_of(folder, case, variant, words):
+    (row,) = verified(folder, case, "--variants", variant)
+    assert row["verdict"] != "pass" and words in row["reason"], row
 
 
 def test_sums_beyond_what_a_bound_knows(folder):
