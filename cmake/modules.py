@@ -475,7 +475,7 @@ def installed_settings(project):
         (f"{root}/impls", "share/rungs/impls"),
     ):
         text = text.replace(place, f"{PREFIX}/{to}")
-    return text.replace(f'"-I{root}"', f'"-I{PREFIX}/include/rungs"')
+    return text.replace(f'"-I{root}"', f'"-I{PREFIX}/include/rungs"').replace(f";{root};", f";{PREFIX}/include/rungs;")
 
 
 def without_paths(words):

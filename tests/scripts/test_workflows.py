@@ -31,11 +31,15 @@ BY_HAND = {
     "inputs.budget || '30m'": "30m",
     "github.run_id": "1001",
     "needs.compare.result": "success",
+    "github.ref_name": "v0.1.0",
+    "github.token": "a token",
+    "matrix.kind": "deb",
 }
 GROUPS = {"github.ref", "github.event.pull_request.number || github.run_id"}
 NOT_OF_STRANGERS = (
     "github.event_name != 'pull_request' || github.event.pull_request.head.repo.full_name == github.repository"
 )
+OF_A_TAG = "startsWith(github.ref, 'refs/tags/')"
 RUNGS_STAND_IN = """#!/usr/bin/env bash
 set -euo pipefail
 printf '%s\\n' "$*" >>"$TEST_DIARY"
@@ -69,7 +73,7 @@ def check(schema, *paths):
 
 
 def test_schema():
-    assert sorted(WORKFLOWS) == ["ci.yml", "gpu-regression.yml", "publish.yml"]
+    assert sorted(WORKFLOWS) == ["ci.yml", "gpu-regression.yml", "publish.yml", "release.yml"]
     with tempfile.TemporaryDirectory() as folder:
         for schema, fault in (
             ("vendor.github-workflows", ("runs-on:", "run-on:")),
@@ -93,6 +97,11 @@ def test_care():
                 assert re.search(r"^actions/[a-z-]+@[0-9a-f]{40}$", step["uses"]), "a tag can be moved"
             if step.get("uses", "").startswith("actions/checkout"):
                 assert step["with"]["persist-credentials"] is False, "what is built could read them"
+            if "permissions" in job:
+                runs = [one["run"] for one in job["steps"] if "run" in one]
+                assert (file, name, job["permissions"]) == ("release.yml", "release", {"contents": "write"})
+                assert job["if"] == OF_A_TAG and "pull_request" not in workflow["on"]
+                assert all(re.match(r"\.ci/package --notes|gh ", line) for one in runs for line in one.splitlines())
             if "self-hosted" in job["runs-on"] and "pull_request" in workflow["on"]:
                 assert job["if"] == NOT_OF_STRANGERS
 
@@ -110,7 +119,7 @@ def test_expressions():
         for holder in (job, step)
         if "if" in holder
     }
-    assert guards == {NOT_OF_STRANGERS, *(when for when in RUNS_AFTER if when)}
+    assert guards == {NOT_OF_STRANGERS, OF_A_TAG, *(when for when in RUNS_AFTER if when)}
 
 
 def test_what_is_named_exists():
@@ -120,8 +129,8 @@ def test_what_is_named_exists():
         for scenario in workflow.get("env", {}).get("SCENARIOS", "").split():
             assert (SOURCE / f"scenarios/{scenario}.yaml").exists(), scenario
         for name, _, step in steps_of(workflow):
-            text = re.sub(r"^.*\b(git|apt-get|sed|head) .*$", "", step.get("run", ""), flags=re.M)
-            for script in re.findall(r"(?<!\S)(?:\./|\.ci/)[\w/]+", text):
+            text = re.sub(r"^.*\b(git|apt-get|sed|head|docker|gh|package) .*$", "", step.get("run", ""), flags=re.MULTILINE)
+            for script in re.findall(r"(?<!\S)(?:\./|\.ci/)[\w/-]+", step.get("run", "")):
                 assert os.access(SOURCE / script, os.X_OK), f"{file}: {name}: {script}"
             verbs = set(re.findall(r"\./rungs ([\w-]+)", text))
             known = {verb: call(verb, "--help").stdout for verb in verbs}
@@ -481,3 +490,43 @@ def test_publish(steps):
     }
     assert "| double | n = 1000" in steps.page.read_text()
     steps.clean()
+
+
+@needs_clone
+def test_a_release(steps):
+    """Packages are built twice, tried, and released with the notes of the tag; a tag of another version is not released."""
+    real = steps.folder / "package"
+    shutil.copy(SOURCE / ".ci/package", real)
+    steps.script(
+        steps.clone / ".ci/package",
+        f"""#!/bin/bash
+set -e
+echo "package $*" >>"$TEST_DIARY"
+if [ "$1" = --twice ]; then mkdir -p "$2/1" && touch "$2/1/rungs.deb"; else exec bash -c "root=$PWD; $(sed '/^root=/d' {real})" {real} "$@"; fi
+""",
+    )
+    steps.script(steps.clone / ".ci/try-package", '#!/bin/sh\necho "try $*" >>"$TEST_DIARY"\n')
+    for tool in ("docker", "gh"):
+        steps.script(steps.folder / "tools" / tool, f'#!/bin/sh\necho "{tool} $*" >>"$TEST_DIARY"\n')
+    version = re.search(r"project\(rungs VERSION ([0-9.]+)", (steps.clone / "CMakeLists.txt").read_text())[1]
+    (steps.clone / "CHANGELOG.md").write_text(f"# Changes\n\n## {version}\nThe first.\n")
+    tag = {"github.ref_name": f"v{version}"}
+    for job in ("build", "try", "image"):
+        shutil.copytree(
+            steps.clone / "build/packages/1", steps.clone / "build/packages", dirs_exist_ok=True
+        ) if job != "build" else None
+        codes = steps.execute("release.yml", job, **tag)
+        assert codes and not any(codes.values()), (job, codes, steps.output)
+    called = steps.called()
+    assert "package --twice build/packages" in called and "try build/packages/rungs.deb" in called, called
+    assert any(line.startswith("docker run --rm rungs run ") for line in called)
+    for name in ("packages/rungs.deb", "image/rungs-image.tar.gz"):
+        (steps.clone / "build/artifacts" / name).parent.mkdir(parents=True, exist_ok=True)
+        (steps.clone / "build/artifacts" / name).touch()
+    assert steps.execute("release.yml", "release", **tag) == {"Release": 0}, steps.output
+    words = steps.called()[-1].split()
+    assert words[:4] == ["gh", "release", "create", f"v{version}"] and len([w for w in words if "artifacts/" in w]) == 2
+    assert (steps.clone / "build/notes.md").read_text() == "The first.\n"
+    before = len(steps.called())
+    assert steps.execute("release.yml", "release", **{"github.ref_name": "v77.0"})["Release"] == 1
+    assert steps.called()[before:] == ["package --notes v77.0"], "nothing is released"

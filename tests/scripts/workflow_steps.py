@@ -9,6 +9,7 @@ RUNS_AFTER = {
     "failure()": ("failure",),
     "always()": ("success", "failure"),
     "${{ !cancelled() }}": ("success", "failure"),
+    "startsWith(github.ref, 'refs/tags/')": ("success",),  # of a tag, as these runs are
 }
 
 
