@@ -27,6 +27,9 @@ static void make_json(char *text) {
     }
 }
 
+static const char KNOWN[] = "'<f2', '<f4', '<f8', '|i1', '<i4', '<i8', '|u1', '<u2', '<u4', '<u8', '|b1' or ml_dtypes' '<V2', "
+                            "'<V1', '<f1'";
+
 static Status find_dtype(const char *path, const char *descr, DType *out) {
     for (int dtype = 0; descr[0] && dtype < DTYPE_COUNT; dtype++) {
         const char *known = dtype_npy((DType)dtype) + 1;
@@ -38,11 +41,7 @@ static Status find_dtype(const char *path, const char *descr, DType *out) {
             return status_fail(STATUS_INVALID, "%s: dtype '%s' is big endian; little endian ('<%s') is expected", path, descr,
                                known);
     }
-    return status_fail(
-        STATUS_INVALID,
-        "%s: dtype '%s' is not supported; '<f2', '<f4', '<f8', an integer ('<i4', '|u1', ...), '|b1' or ml_dtypes' '<V2', '<V1', "
-        "'<f1' is expected",
-        path, descr);
+    return status_fail(STATUS_INVALID, "%s: dtype '%s' is not supported; %s is expected", path, descr, KNOWN);
 }
 
 /* The preamble and the header's text (malloc'd), leaving the file at the data. */
@@ -50,6 +49,10 @@ static Status read_header_text(const char *path, FILE *file, char **out) {
     unsigned char start[MAGIC_BYTES + 2], length_bytes[4] = {0};
     const size_t got = fread(start, 1, sizeof start, file);
     if (ferror(file)) return status_fail(STATUS_INVALID, "%s: cannot be read: %s", path, strerror(errno)); /* a folder */
+    if (got == sizeof start && memcmp(start, "PK\3\4", 4) == 0)
+        return status_fail(STATUS_INVALID,
+                           "%s: not a .npy file but an archive of them, as numpy.savez() writes it: numpy.save() is for one array",
+                           path);
     if (got != sizeof start || memcmp(start, MAGIC, MAGIC_BYTES) != 0)
         return status_fail(STATUS_INVALID, "%s: not a .npy file: it does not begin with \\x93NUMPY and a version", path);
     const unsigned major = start[MAGIC_BYTES], minor = start[MAGIC_BYTES + 1];
@@ -85,8 +88,7 @@ static Status describe(const char *path, const json_t *header, bool tuple, Array
                  *shape = json_object_get(header, "shape");
     if (!descr || !order || !shape || json_object_size(header) != 3)
         return malformed(path, "a dictionary with each of 'descr', 'fortran_order', 'shape' once");
-    if (json_is_array(descr))
-        return status_fail(STATUS_INVALID, "%s: dtype is structured; f2, f4, f8, i4, i8 or u1 is expected", path);
+    if (json_is_array(descr)) return status_fail(STATUS_INVALID, "%s: dtype is structured; %s is expected", path, KNOWN);
     if (!json_is_string(descr)) return malformed(path, "a quoted word as 'descr'");
     if (!json_is_boolean(order)) return malformed(path, "True or False as 'fortran_order'");
     if (!json_is_array(shape)) return malformed(path, "a shape such as (3, 4)");

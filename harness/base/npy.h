@@ -6,9 +6,8 @@
 #include "base/status.h"
 
 /* Reads a whole file into freshly allocated memory (free(out->data)). The name is left empty. STATUS_INVALID names the path and
- * what was expected: wrong magic, unknown version, malformed header, Fortran order, a dtype that is not f2, f4, f8, i4, i8, u1, b1
- * (as u8) or V2 (as bf16: what NumPy writes of ml_dtypes' bfloat16, whose name it loses), big endian, rank above ARRAY_MAX_RANK,
- * truncated data, trailing bytes. */
+ * what was expected: wrong magic, unknown version, malformed header, Fortran order, a dtype that dtype_npy() does not have, big
+ * endian, rank above ARRAY_MAX_RANK, truncated data, trailing bytes. */
 Status npy_read(const char *path, Array *out);
 /* Writes version 1.0 as base/output.h says: on any error (a full disk, say) no partial file is left and an existing one is
  * untouched; the message names the path. */

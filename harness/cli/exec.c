@@ -57,12 +57,13 @@ static bool is_one_of(DType dtype, const DType *dtypes) {
 
 enum { DTYPES_MAX = 160 };
 
-/* The dtypes of an op, by NumPy's names: "float32 or float64". */
+/* The dtypes of an op, by NumPy's names: "float64, float32 or float16". */
 static char *list_dtypes(const DType *dtypes, char text[DTYPES_MAX]) {
-    text[0] = '\0';
-    for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
-        if (is_one_of((DType)dtype, dtypes))
-            snprintf(text + strlen(text), DTYPES_MAX - strlen(text), "%s%s", text[0] ? " or " : "", dtype_numpy((DType)dtype));
+    size_t used = 0;
+    for (const DType *dtype = dtypes; *dtype != DTYPE_COUNT && used < DTYPES_MAX; dtype++) {
+        const char *before = dtype == dtypes ? "" : dtype[1] == DTYPE_COUNT ? " or " : ", ";
+        used += (size_t)snprintf(text + used, DTYPES_MAX - used, "%s%s", before, dtype_numpy(*dtype));
+    }
     return text;
 }
 
@@ -89,13 +90,23 @@ static Status take_dtypes(Exec *e) {
 /* NumPy drops the names of ml_dtypes' types: the case or the option says them. */
 static Status check_name(const Exec *e, int k, const char *file, DType dtype) {
     const char *name = dtype_name(dtype), *given = e->in_dtype[k] ? e->in_dtype[k] : e->dtype;
-    if (e->in_dtype[k] && strcmp(given, name) != 0)
-        return status_fail(STATUS_INVALID, "%s: dtype %s, but --in says %s", file, name, given);
-    if ((dtype == DTYPE_BF16 || dtype == DTYPE_E4M3 || dtype == DTYPE_E5M2) && !(given && strcmp(given, name) == 0))
+    const bool nameless = dtype == DTYPE_BF16 || dtype == DTYPE_E4M3 || dtype == DTYPE_E5M2;
+    if (given && strcmp(given, name) != 0 && (e->in_dtype[k] || nameless))
+        return status_fail(STATUS_INVALID, "%s: dtype %s, but %s says %s", file, name, e->in_dtype[k] ? "--in" : "--set dtype",
+                           given);
+    if (nameless && !given)
         return status_fail(STATUS_INVALID,
                            "%s: dtype '%s' has no name; if it is ml_dtypes' %s, write --in %s:%s=... or add --set dtype=%s", file,
                            dtype_npy(dtype), dtype_numpy(dtype), e->in.names[k], name, name);
     return STATUS_OK;
+}
+
+/* Bits, as PyTorch's view(torch.uint16) gives them to NumPy: --in says what they are. */
+static DType named_bits(const Exec *e, int k, DType dtype) {
+    DType given;
+    if (dtype != DTYPE_U8 && dtype != DTYPE_U16) return dtype;
+    if (!e->in_dtype[k] || !dtype_parse(e->in_dtype[k], &given) || !dtype_is_narrow(given)) return dtype;
+    return dtype_size(given) == dtype_size(dtype) ? given : dtype;
 }
 
 static Status read_inputs(Exec *e) {
@@ -111,7 +122,7 @@ static Status read_inputs(Exec *e) {
         TRY(npy_read(e->in.values[k], &e->own[i]));
         memcpy(e->own[i].name, e->in_shapes[i].name, sizeof e->own[i].name);
         if (e->own[i].dtype == DTYPE_BOOL && e->in_shapes[i].dtype == DTYPE_U8) e->own[i].dtype = DTYPE_U8; /* a mask */
-        const DType dtype = e->own[i].dtype;
+        const DType dtype = e->own[i].dtype = named_bits(e, k, e->own[i].dtype);
         TRY(check_name(e, k, file, dtype));
         if (e->in_shapes[i].dtype != dtypes[0]) { /* a mask or characters, say: of one dtype in every case */
             if (dtype == e->in_shapes[i].dtype) continue;
@@ -133,8 +144,9 @@ static Status read_inputs(Exec *e) {
             continue;
         }
         if (decided_by && dtype != before)
-            return status_fail(STATUS_INVALID, "%s: dtype %s, but %s is %s; all inputs must be of one dtype", file,
-                               dtype_name(dtype), decided_by, dtype_name(e->problem.dtype));
+            return status_fail(STATUS_INVALID, "%s: dtype %s, but %s is %s; all inputs must be of one dtype%s", file,
+                               dtype_name(dtype), decided_by, dtype_name(before),
+                               dtype_is_narrow(before) ? ", or f32 where that is the type of sums" : "");
         e->problem.dtype = dtype;
         decided_by = file;
     }
@@ -436,7 +448,8 @@ int command_exec(int argc, char **argv) {
     e.options.timeout_seconds = 600;
     const CliOption OPTIONS[] = {
         {"in", "NAME=FILE.npy", CLI_PAIRS, &e.in,
-         "an input in C order, of a dtype that the op accepts (NAME:bf16=FILE says that of ml_dtypes' files); repeat per input. A "
+         "an input in C order, of a dtype that the op accepts (NAME:bf16=FILE says that of ml_dtypes' files and of bits as "
+         "unsigned integers); repeat per input. A "
          "string column: FILE.arrow or FILE.csv, and :COLUMN"},
         {"set", "NAME=VALUE", CLI_PAIRS, &e.set, "an op parameter, a tunable, or dtype; repeatable"},
         {"out", "NAME=FILE.npy", CLI_PAIRS, &e.out, "file for an output; a string column: FILE.arrow"},

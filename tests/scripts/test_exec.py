@@ -78,7 +78,7 @@ WHOLE = npy(np.arange(100.0))
 @pytest.mark.parametrize(
     "file, words",
     {
-        "int": (npy(np.arange(10)), ["float32 or float64"]),
+        "int": (npy(np.arange(10)), ["dtype i64; float64, float32"]),
         "rank2": (npy(np.ones((3, 4))), ["one dimension"]),
         "complex": (npy(np.ones(3, complex)), []),
         "fortran": (npy(np.asfortranarray(np.ones((3, 4)))), []),

@@ -273,6 +273,58 @@ def test_every_number_of_8_bits(folder, words, dtype):
         assert given.dtype == np.float32 and np.array_equal(given, expected, equal_nan=True), name
 
 
+def test_bits_that_an_option_names(folder):
+    """As PyTorch's view(torch.uint16) and view(torch.uint8) give them to NumPy, which has none of these types."""
+    np.save(folder / "x.npy", ALL)
+    words = ("exec", VARIANT, "--in", "x=x.npy", "--out", "y=y.npy", "--check")
+    expect_error(call(*words, cwd=folder), 2, "x.npy: dtype u16; float64, float32, float16 or bfloat16 is expected")
+    named = tuple(word.replace("x=", "x:bf16=") for word in words)
+    expect(call(*named, cwd=folder).returncode == 0, "bf16")
+    y = np.load(folder / "y.npy")
+    assert y.dtype == np.dtype("V2")
+    assert same(y.view(np.uint16).astype(np.uint32), doubled_bf16(ALL), (ALL & 0x7FFF) > 0x7F80)
+    np.save(folder / "x.npy", np.arange(256, dtype=np.uint8).reshape(1, 256))
+    for dtype, (_, expected) in EIGHT.items():
+        words = ("--in", f"x:{dtype}=x.npy", "--out", "mean=m.npy", "--check")
+        expect(call("exec", "moments/cpu_two_pass", *words, cwd=folder).returncode == 0, dtype)
+        assert np.array_equal(np.load(folder / "m.npy"), expected, equal_nan=True)
+    expect_error(call(*named, cwd=folder), 2, "x.npy: dtype u8, but --in says bf16")
+
+
+@pytest.mark.parametrize(
+    "array, words, message",
+    [
+        (np.zeros(8, "V2"), ("--in", "x=x.npy", "--set", "dtype=f16"), "dtype bf16, but --set dtype says f16"),
+        (np.zeros(8, "V2"), ("--in", "x:f16=x.npy"), "dtype bf16, but --in says f16"),
+        (np.zeros(8, "V1"), ("--in", "x:e5m2=x.npy"), "dtype e4m3, but --in says e5m2"),
+        (np.zeros(8, "V1"), ("--in", "x:e4m3=x.npy"), "dtype e4m3; float64, float32, float16 or bfloat16 is expected"),
+        (np.zeros(8, "V4"), ("--in", "x=x.npy"), "dtype '|V4' is not supported; '<f2', '<f4'"),
+        (np.zeros(8, np.int16), ("--in", "x=x.npy"), "dtype '<i2' is not supported; '<f2', '<f4'"),
+        (np.zeros(8, "f4,f4"), ("--in", "x=x.npy"), "dtype is structured; '<f2', '<f4'"),
+        (np.zeros(8, bool), ("--in", "x=x.npy"), "dtype bool; float64, float32"),
+        (np.zeros(8, np.float16), ("--in", "x:fp8=x.npy"), "--in x:fp8=...: a dtype is expected behind the colon"),
+        (np.zeros(8, np.float32), ("--in", "x=x.npy", "--set", "dtype=bf16"), "--set dtype=bf16, but x.npy is f32"),
+    ],
+)
+def test_files_that_are_not_what_is_said(folder, array, words, message):
+    np.save(folder / "x.npy", array)
+    expect_error(call("exec", VARIANT, *words, "--out", "y=y.npy", cwd=folder), 2, message)
+
+
+def test_an_archive_is_no_array(folder):
+    np.savez(folder / "x.npz", x=np.zeros(8))
+    words = ("--in", "x=x.npz", "--out", "y=y.npy")
+    expect_error(call("exec", VARIANT, *words, cwd=folder), 2, "not a .npy file but an archive", "numpy.save()")
+
+
+def test_weights_beside_numbers_of_8_bits(folder):
+    np.save(folder / "x.npy", np.zeros((4, 2), "V1"))
+    np.save(folder / "w.npy", np.zeros(4, "V2"))
+    words = ("--in", "x:e4m3=x.npy", "--in", "weights:bf16=w.npy", "--out", "mean=m.npy")
+    done = call("exec", "moments/cpu_two_pass", *words, cwd=folder)
+    expect_error(done, 2, "must be of one dtype, or f32 where that is the type of sums")
+
+
 @MOMENTS
 def test_moments_are_rounded_once(folder, words):
     x = np.random.default_rng(7).standard_normal((400, 33)).astype(np.float16)

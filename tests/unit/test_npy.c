@@ -173,7 +173,7 @@ static void malformed_files_are_refused(void **state) {
     put(0, "\x93NUMPY", 6, 0);
     assert_refused("not a .npy file");
     put(0, "PK\x03\x04 this is an npz", 20, 0);
-    assert_refused("not a .npy file");
+    assert_refused("not a .npy file but an archive of them");
     put(4, "{}", 2, 0);
     assert_refused("unknown .npy version 4.0; 1.0, 2.0 or 3.0 is expected");
     put(0, "\x93NUMPY\x01\x00\x76", 9, 0);
