@@ -59,6 +59,15 @@ ROLLING = {
 
 # Of f16 and bf16.
 ROUNDED = {"narrow_sums", "narrow_inputs", "narrow_outputs"}
+# Of f32, and where they show.
+CUT = {"bf16_inputs", "tf32_inputs"}
+FLOATS = {
+    "discounted_cumsum n=300": r"y\[",
+    "discounted_cumsum_grad batch=9 n=1000 gamma_per=row": r"dgamma\[",
+    "ewm n=5003 span=300 adjust=false": r"y\[",
+    "moments rows=301 cols=33": r"mean\[",
+    "rolling n=5003 window=300 agg=mean": r"y\[",
+}
 
 # ---- ewm: case -> those that are rejected in either dtype, beside zero; all others pass.
 
@@ -138,14 +147,16 @@ GRADIENTS = {
 
 # ---- double: what depends on what memory held before is rejected from one of three poisons.
 
-DOUBLE = {"adds", "keeps_larger", "keeps_smaller", "dirty_scratch"}
+DOUBLE = {"adds", "keeps_larger", "keeps_smaller", "dirty_scratch", "narrow_inputs"}
 
 # ---- All of them as (case, rejected, passing).
 
 
 def cases():
     yield "double n=1003 input=normal", DOUBLE, RIGHT
-    rolling, ewm = cheats.named("rolling"), cheats.named("ewm")
+    for dtype in ("f32", "f16", "bf16"):
+        yield f"double n=1003 dtype={dtype} input=normal", {"narrow_inputs"}, RIGHT
+    rolling, ewm = cheats.named("rolling") - CUT, cheats.named("ewm") - CUT
     for case, by_dtype in ROLLING.items():
         for dtype, wrong in by_dtype.items():
             yield f"rolling {case} dtype={dtype}", wrong, rolling - wrong
@@ -164,9 +175,13 @@ def cases():
         for case in ("rows=3001 cols=17 input=uniform", "rows=301 cols=33 input=normal"):
             eight = dtype in ("e4m3", "e5m2")  # outputs in f32
             yield f"moments {case} dtype={dtype}", ROUNDED - ({"narrow_outputs"} if eight else set()), RIGHT
-    cut = ("bf16_inputs", "tf32_inputs")
-    yield "moments rows=301 cols=33 dtype=f32 input=normal", dict.fromkeys(cut, r"mean\["), RIGHT
-    yield "discounted_cumsum n=300 dtype=f32 input=normal", set(cut), RIGHT
+    for case, output in FLOATS.items():
+        yield f"{case} dtype=f32 input=normal", dict.fromkeys(CUT, output), RIGHT
+        yield (
+            f"{case} dtype=f32 accumulate=f64 input=normal",
+            dict.fromkeys(("narrow_sums", "narrow_outputs"), ""),
+            RIGHT,
+        )
     for n, (wrong, passing) in DISCOUNTED.items():
         yield f"discounted_cumsum n={n} dtype=f32 input=uniform", wrong, passing | RIGHT
     for dtype in ("f16", "bf16"):

@@ -47,6 +47,7 @@ CASES = {
         "ewm n=20011 span=20 nan=decay segments=mask dtype=f64 input=naninf",
         "ewm agg=var n=5003 span=20 dtype=f64 input=normal",
         "ewm n=5003 span=300 adjust=false dtype=bf16 input=normal",
+        "ewm n=5003 span=300 adjust=false dtype=f32 input=normal",
     ],
     "discounted_cumsum": [
         "discounted_cumsum n=1025 dtype=f32 input=uniform",
@@ -57,6 +58,7 @@ CASES = {
         "discounted_cumsum_grad batch=1000 n=1024 dtype=f64 input=normal",
         "discounted_cumsum_grad batch=1 n=1e5 dtype=f64 input=normal",
         "discounted_cumsum_grad batch=9 n=1000 gamma_per=row dtype=bf16 input=normal",
+        "discounted_cumsum_grad batch=9 n=1000 gamma_per=row dtype=f32 input=normal",
     ],
     "moments": [
         "moments rows=2011 cols=37 dtype=f64 input=normal",

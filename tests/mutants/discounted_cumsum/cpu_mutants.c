@@ -35,11 +35,11 @@ static void log_stages(const VariantArgs *args, const Mistake *wrong) {
 }
 
 static void narrow_row(const VariantArgs *args, const Narrow *wrong) {
-    const DType dtype = args->problem->dtype;
-    const float gamma = narrow_factor(wrong, dtype, *(const float *)args->in[1].data);
-    float sum = 0;
+    const Case *problem = args->problem;
+    const double gamma = narrow_factor(wrong, problem, number_at(&args->in[1], 0));
+    double sum = 0;
     for (size_t i = array_count(&args->in[0]); i-- > 0;) {
-        sum = narrow_sum(wrong, dtype, narrow_input(wrong, &args->in[0], i) + narrow_sum(wrong, dtype, gamma * sum));
+        sum = narrow_sum(wrong, problem, narrow_input(wrong, &args->in[0], i) + narrow_sum(wrong, problem, gamma * sum));
         narrow_output(wrong, &args->out[0], i, sum);
     }
 }
@@ -58,7 +58,7 @@ static void narrow_row(const VariantArgs *args, const Narrow *wrong) {
 MUTANT_TABLE(Mistake)
 
 static Status run(const VariantArgs *args) {
-    if (is_narrow(args) || mutant_of(args)->narrow.f32_digits > 0)
+    if (is_narrowed(args, &mutant_of(args)->narrow))
         narrow_row(args, &mutant_of(args)->narrow);
     else
         log_stages(args, mutant_of(args));
@@ -66,9 +66,11 @@ static Status run(const VariantArgs *args) {
 }
 
 static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
 RUNGS_VARIANT(discounted_cumsum, cpu_mutants) = {.backend = BACKEND_CPU,
                                                  .summary = "log stages with one mistake",
                                                  .origin = "tests",
                                                  .tunables = TUNABLES,
                                                  .dtypes = DTYPES,
+                                                 .accumulates = ACCUMULATES,
                                                  .run = run};

@@ -27,7 +27,7 @@ static double row_gradient(const VariantArgs *args, size_t row, const Mistake *w
     const double gamma = number_at(gammas, array_count(gammas) == 1 ? 0 : row);
     const size_t part = n / 8 < 8192 ? n / 8 : 8192;
     double sum = 0, dx = 0;
-    const bool narrow = is_narrow(args);
+    const bool narrow = is_narrowed(args, &wrong->narrow);
     for (size_t i = n; i-- > 0;) {
         const double element = narrow ? narrow_input(&wrong->narrow, x, first + i) : number_at(x, first + i);
         y[i] = element + (i + 1 < n ? gamma * y[i + 1] : 0);
@@ -37,7 +37,7 @@ static double row_gradient(const VariantArgs *args, size_t row, const Mistake *w
         dx = number_at(dy, first + i) + gamma * dx;
         if (wrong->narrow.sums) dx = number_rounded(args->problem->dtype, dx);
         if (narrow)
-            narrow_output(&wrong->narrow, &args->out[0], first + i, (float)dx);
+            narrow_output(&wrong->narrow, &args->out[0], first + i, dx);
         else
             number_put(&args->out[0], first + i, dx);
         const bool lost =
@@ -69,6 +69,8 @@ static Status gradients(const VariantArgs *args, Mistake wrong) {
     M(drops_row, .times = 1, .without_row = true)                                                                                  \
     M(wrong_sign, .times = -1)                                                                                                     \
     M(zero_dgamma, .times = 0)                                                                                                     \
+    M(bf16_inputs, .times = 1, .narrow.f32_digits = 7)                                                                             \
+    M(tf32_inputs, .times = 1, .narrow.f32_digits = 10)                                                                            \
     M(narrow_sums, .times = 1, .narrow.sums = true)                                                                                \
     M(narrow_inputs, .times = 1, .narrow.inputs = true)                                                                            \
     M(narrow_outputs, .times = 1, .narrow.truncates = true)                                                                        \
@@ -80,9 +82,11 @@ static Status run(const VariantArgs *args) {
 }
 
 static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
 RUNGS_VARIANT(discounted_cumsum_grad, cpu_mutants) = {.backend = BACKEND_CPU,
                                                       .summary = "gradients with one mistake in dgamma",
                                                       .origin = "tests",
                                                       .tunables = TUNABLES,
                                                       .dtypes = DTYPES,
+                                                      .accumulates = ACCUMULATES,
                                                       .run = run};

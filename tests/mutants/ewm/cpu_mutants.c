@@ -32,15 +32,15 @@ static Status spoilt_ewm(const VariantArgs *args, Spoilt how) {
     return STATUS_OK;
 }
 
-/* f16 and bf16: y = (1 - alpha) y + alpha x, in float. */
+/* y = y + alpha (x - y) in the type of sums. */
 static Status narrow_ewm(const VariantArgs *args, const Narrow *wrong) {
     const EwmCase rule = ewm_case(args);
-    const DType dtype = args->problem->dtype;
-    const float alpha = narrow_factor(wrong, dtype, (float)rule.alpha);
-    float y = 0;
+    const Case *problem = args->problem;
+    const double alpha = narrow_factor(wrong, problem, rule.alpha);
+    double y = 0;
     for (size_t i = 0; i < rule.n; i++) {
-        const float x = narrow_input(wrong, &args->in[0], i);
-        y = i == 0 ? x : narrow_sum(wrong, dtype, y + narrow_sum(wrong, dtype, alpha * (x - y)));
+        const double x = narrow_input(wrong, &args->in[0], i), by = narrow_sum(wrong, problem, x - y);
+        y = i == 0 ? x : narrow_sum(wrong, problem, y + narrow_sum(wrong, problem, alpha * by));
         narrow_output(wrong, &args->out[0], i, y);
     }
     return STATUS_OK;
@@ -53,6 +53,8 @@ static Status narrow_ewm(const VariantArgs *args, const Narrow *wrong) {
     M(leaks_across_series, .late_series = true)                                                                                    \
     M(textbook_variance, .textbook = true)                                                                                         \
     M(zero, .zero = true)                                                                                                          \
+    M(bf16_inputs, .narrow.f32_digits = 7)                                                                                         \
+    M(tf32_inputs, .narrow.f32_digits = 10)                                                                                        \
     M(narrow_sums, .narrow.sums = true)                                                                                            \
     M(narrow_inputs, .narrow.inputs = true)                                                                                        \
     M(narrow_outputs, .narrow.truncates = true)                                                                                    \
@@ -60,13 +62,16 @@ static Status narrow_ewm(const VariantArgs *args, const Narrow *wrong) {
 MUTANT_TABLE(Spoilt)
 
 static Status run(const VariantArgs *args) {
-    return is_narrow(args) ? narrow_ewm(args, &mutant_of(args)->narrow) : spoilt_ewm(args, *mutant_of(args));
+    const Narrow *narrow = &mutant_of(args)->narrow;
+    return is_narrowed(args, narrow) ? narrow_ewm(args, narrow) : spoilt_ewm(args, *mutant_of(args));
 }
 
 static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
 RUNGS_VARIANT(ewm, cpu_mutants) = {.backend = BACKEND_CPU,
                                    .summary = "exponential weights that are wrong in one rule",
                                    .origin = "tests",
                                    .tunables = TUNABLES,
                                    .dtypes = DTYPES,
+                                   .accumulates = ACCUMULATES,
                                    .run = run};

@@ -38,15 +38,11 @@ MUTANT_TABLE(Mistakes)
 static double element_of(const VariantArgs *args, size_t row, size_t column) {
     const size_t i = row * args->in[0].shape[1] + column;
     const Narrow *wrong = &mutant_of(args)->narrow;
-    const bool cut = wrong->f32_digits > 0 && args->problem->dtype == DTYPE_F32;
-    return is_narrow(args) || cut ? (double)narrow_input(wrong, &args->in[0], i) : number_at(&args->in[0], i);
+    return narrow_input(wrong, &args->in[0], i);
 }
 
 static void give(const VariantArgs *args, int output, size_t column, double value) {
-    if (is_narrow(args))
-        narrow_output(&mutant_of(args)->narrow, &args->out[output], column, (float)value);
-    else
-        number_put(&args->out[output], column, value);
+    narrow_output(&mutant_of(args)->narrow, &args->out[output], column, value);
 }
 
 static double added(const VariantArgs *args, double sum, double value) {
@@ -107,7 +103,9 @@ static Status run(const VariantArgs *args) {
 }
 
 static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_E4M3, DTYPE_E5M2, DTYPE_COUNT};
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
 RUNGS_VARIANT(moments, cpu_mutants) = {.dtypes = DTYPES,
+                                       .accumulates = ACCUMULATES,
                                        .backend = BACKEND_CPU,
                                        .summary = "moments with one mistake",
                                        .origin = "tests",

@@ -92,16 +92,16 @@ static bool spoilt_supports(const VariantArgs *args, char reason[REASON_MAX]) {
     return variant_refuse(reason, "the mutants of rolling have mean, sum, var and std");
 }
 
-/* f16 and bf16: mean and sum, in float. */
+/* Mean and sum, in the type of sums. */
 static Status narrow_rolling(const VariantArgs *args, const Narrow *wrong) {
     const Params *params = &args->problem->params;
-    const DType dtype = args->problem->dtype;
+    const Case *problem = args->problem;
     const size_t n = array_count(&args->in[0]), w = (size_t)params_int(params, "window");
     for (size_t i = 0; i < n; i++) {
-        float sum = 0;
+        double sum = 0;
         for (size_t j = i + 1 < w ? i + 1 : i + 1 - w; j <= i; j++)
-            sum = narrow_sum(wrong, dtype, sum + narrow_input(wrong, &args->in[0], j));
-        if (params_choice(params, "agg") == SPOILT_MEAN) sum /= (float)w;
+            sum = narrow_sum(wrong, problem, sum + narrow_input(wrong, &args->in[0], j));
+        if (params_choice(params, "agg") == SPOILT_MEAN) sum = narrow_sum(wrong, problem, sum / (double)w);
         if (i + 1 < w)
             spoilt_store(args, i, (double)NAN);
         else
@@ -121,20 +121,25 @@ static Status narrow_rolling(const VariantArgs *args, const Narrow *wrong) {
     M(textbook_variance, .textbook = true)                                                                                         \
     M(window_off_by_one, .longer = 1)                                                                                              \
     M(zero, .zero = true)                                                                                                          \
+    M(bf16_inputs, .narrow.f32_digits = 7)                                                                                         \
+    M(tf32_inputs, .narrow.f32_digits = 10)                                                                                        \
     M(narrow_sums, .narrow.sums = true)                                                                                            \
     M(narrow_inputs, .narrow.inputs = true)                                                                                        \
     M(narrow_outputs, .narrow.truncates = true)
 MUTANT_TABLE(Spoilt)
 
 static Status run(const VariantArgs *args) {
-    return is_narrow(args) ? narrow_rolling(args, &mutant_of(args)->narrow) : spoilt_rolling(args, *mutant_of(args));
+    const Narrow *narrow = &mutant_of(args)->narrow;
+    return is_narrowed(args, narrow) ? narrow_rolling(args, narrow) : spoilt_rolling(args, *mutant_of(args));
 }
 
 static const DType DTYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
 RUNGS_VARIANT(rolling, cpu_mutants) = {.backend = BACKEND_CPU,
                                        .summary = "rolling windows that are wrong in one way",
                                        .origin = "tests",
                                        .tunables = TUNABLES,
                                        .dtypes = DTYPES,
+                                       .accumulates = ACCUMULATES,
                                        .supports = spoilt_supports,
                                        .run = run};
