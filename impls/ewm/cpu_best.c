@@ -280,11 +280,14 @@ static const ParamSpec TUNABLES[] = {
     {0},
 };
 
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
+
 RUNGS_VARIANT(ewm, cpu_best) = {
     .backend = BACKEND_CPU,
     .summary = "blended shares of eight elements, blocks that hand their state from thread to thread, all cores",
     .origin = "Chan, Golub and LeVeque 1979; the chain of blocks: Yan, Long and Zhang 2013 (StreamScan)",
     .tunables = TUNABLES,
+    .accumulates = ACCUMULATES,
     .scratch_bytes = scratch_bytes,
     .run = run,
 };

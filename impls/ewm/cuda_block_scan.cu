@@ -126,11 +126,14 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
+
 RUNGS_VARIANT(ewm, cuda_block_scan) = {
     .backend = BACKEND_CUDA,
     .summary = "three kernels: state of each block, scan of the states, scan of each block from there",
     .origin = "Sengupta et al. 2007; Blelloch 1990",
     .tunables = TUNABLES,
+    .accumulates = ACCUMULATES,
     .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,

@@ -76,11 +76,14 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
+
 RUNGS_VARIANT(ewm, cuda_log_stage) = {
     .backend = BACKEND_CUDA,
     .summary = "Hillis and Steele: log2(n) kernels, each joins states 2^k apart",
     .origin = "Hillis and Steele 1986; Blelloch 1990",
     .tunables = TUNABLES,
+    .accumulates = ACCUMULATES,
     .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,

@@ -341,12 +341,15 @@ static size_t scratch_bytes(const VariantArgs *args) {
     return plan.stretches * plan.strips * sizeof(Part);
 }
 
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
+
 RUNGS_VARIANT(moments, cpu_best) = {
     .backend = BACKEND_CPU,
     .summary =
         "one read: blocks of 64 x 64 about their own means, joined by Pebay's merge with means of twice the digits; all cores",
     .origin = "Pebay, Terriberry, Kolla and Bennett 2016; Chan, Golub and LeVeque 1983",
     .tunables = TUNABLES,
+    .accumulates = ACCUMULATES,
     .scratch_bytes = scratch_bytes,
     .run = run,
 };

@@ -162,12 +162,15 @@ static Status configuration(const VariantArgs *args, LaunchNotes *out) {
     return plan_notes(plan_of(args), shared_bytes(args), out);
 }
 
+static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
+
 RUNGS_VARIANT(moments, cuda_one_read_first_row) = {
     .backend = BACKEND_CUDA,
     .summary = "one read: all distances from a column's first row, so that sums of blocks and chunks add up; not float64",
     .origin = "Chan, Golub, LeVeque 1983; ours",
     .tunables = TUNABLES,
     .dtypes = MOMENTS_TYPES,
+    .accumulates = ACCUMULATES,
     .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,

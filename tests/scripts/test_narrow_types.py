@@ -455,23 +455,25 @@ def test_sums_in_double(folder):
         assert verified(folder, words, "--variants", "cpu_two_pass")[0]["verdict"] == "pass", dtype
 
 
-OWN = {  # an op's case -> the variant that takes it; others are skipped
-    "ewm n=5003 agg=mean": "cpu_sequential",
-    "ewm n=5003 agg=std segments=mask": "cpu_sequential",
-    "rolling n=5003 window=300 agg=mean": "cpu_naive",
-    "rolling n=5003 window=30 agg=var": "cpu_naive",
-    "discounted_cumsum_grad batch=3 n=1000 gamma_per=row": "cpu_sequential",
-    "discounted_cumsum_grad batch=3 n=1000 gamma_per=element reset=mask": "cpu_sequential",
+OWN = {  # an op's case -> variants that take it; others are skipped
+    "ewm n=5003 agg=mean": ("cpu_sequential", "cpu_best"),
+    "ewm n=5003 agg=std segments=mask": ("cpu_sequential", "cpu_best"),
+    "rolling n=5003 window=300 agg=mean": ("cpu_naive",),
+    "rolling n=5003 window=30 agg=var": ("cpu_naive",),
+    "moments rows=503 cols=7 weights=row": ("cpu_two_pass", "cpu_best"),
+    "discounted_cumsum_grad batch=3 n=1000 gamma_per=row": ("cpu_sequential",),
+    "discounted_cumsum_grad batch=3 n=1000 gamma_per=element reset=mask": ("cpu_sequential",),
 }
 
 
-@pytest.mark.parametrize("case, variant", OWN.items())
+@pytest.mark.parametrize("case, variants", OWN.items())
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
-def test_sums_in_double_of_the_other_ops(folder, dtype, case, variant):
+def test_sums_in_double_of_the_other_ops(folder, dtype, case, variants):
     case = f"{case} dtype={dtype} accumulate=f64 input=normal"
-    rows = {row["variant"].split("/")[1]: row for row in verified(folder, case, "--variants", f"{variant},cpu_best")}
-    assert rows[variant]["verdict"] == "pass" and "accumulate=f64" in rows[variant]["case"], rows[variant]
-    assert rows["cpu_best"]["verdict"] == "skip", rows["cpu_best"]
+    for row in verified(folder, case, "--variants", ",".join({*variants, "cpu_best"})):
+        name = row["variant"].split("/")[1]
+        takes = name in variants and (dtype == "f32" or name != "cpu_best")
+        assert row["verdict"] == ("pass" if takes else "skip") and "accumulate=f64" in row["case"], row
 
 
 @needs_emulator
@@ -491,7 +493,8 @@ def test_a_kernel_with_sums_in_double(folder):
         "--out",
         "y=y.npy",
     )
-    for variant in (("ewm/cuda_cub_scan", "--emulate"), ("ewm/cpu_sequential",)):
+    kernels = [(f"ewm/cuda_{name}", "--emulate") for name in ("cub_scan", "block_scan", "log_stage")]
+    for variant in (*kernels, ("ewm/cpu_sequential",), ("ewm/cpu_best",)):
         done = call("exec", *variant, *words, "--check", cwd=folder)
         expect(done.returncode == 0, variant[0], done)
         state, right = float(x[0]), []
