@@ -80,7 +80,7 @@ static Status time_between(Session *s, size_t calls, double timeout, double *sec
     return STATUS_OK;
 }
 
-static Status compare_clocks(Session *s, double timeout) {
+static Status compare_clocks(Session *s, double timeout, bool *far) {
     ModeTiming *hot = &s->row->timing[MODE_HOT];
     double least = INFINITY, own = 0, between;
     bool clocks_agree = false;
@@ -98,19 +98,23 @@ static Status compare_clocks(Session *s, double timeout) {
         hot->clock_by = clocks_agree && least <= AGREES * (hot->stats.high + own) ? CLOCK_BOTH : CLOCK_WORKER;
         if (hot->clock_by == CLOCK_BOTH) return STATUS_OK;
     }
-    const bool forged = s->row->threads == 1 && least > FORGED * (fmax(hot->stats.q3, hot->stats.high) + own);
-    if (!clocks_agree || forged) refuse(s, &call, least, clocks_agree);
+    const bool below = s->row->threads == 1 && least > FORGED * (fmax(hot->stats.q3, hot->stats.high) + own);
+    *far = clocks_agree && below && *far;
+    if (!*far && (!clocks_agree || below)) refuse(s, &call, least, clocks_agree);
     return STATUS_OK;
 }
 
-Status check_clock(Session *s, double timeout_seconds) {
+Status check_clock(Session *s, double timeout_seconds, bool *far) {
     ModeTiming *timing = s->row->timing, *hot = &timing[MODE_HOT];
     for (int m = 0; m < MODE_COUNT; m++)
         if (timing[m].count > 0) timing[m].clock_by = CLOCK_WORKER;
     const double needed = 4 * fmax(AT_LEAST_SECONDS, s->first_seconds), spent = clock_seconds() - s->began,
                  meant = 2 * s->options->seconds_per_mode; /* cold and hot */
-    if (s->choice->entry->backend == BACKEND_PEER || hot->count == 0 || needed > SHARE_OF_ROW * fmax(spent, meant))
+    if (s->choice->entry->backend == BACKEND_PEER || hot->count == 0 || needed > SHARE_OF_ROW * fmax(spent, meant)) {
+        *far = false;
         return STATUS_OK;
-    const Status status = compare_clocks(s, timeout_seconds);
+    }
+    const Status status = compare_clocks(s, timeout_seconds, far);
+    *far = *far && status == STATUS_OK;
     return status == STATUS_UNSUPPORTED ? STATUS_OK : status; /* calls that allocate are not repeated */
 }

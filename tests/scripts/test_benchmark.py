@@ -176,7 +176,7 @@ def test_wrong_variants(folder):
     )
     lines = {re.match("double/([a-z_]*)", line["name"])[1]: line for line in told["benchmarks"]}
     assert len(lines) == 4
-    assert "error_occurred" not in lines["cpu_right"]
+    assert "error_occurred" not in lines["cpu_right"], lines["cpu_right"]["error_message"]
     assert lines["cpu_right"]["real_time"] > 0
     for name, words in (
         ("cpu_off_by_one", "verification failed: "),
