@@ -273,50 +273,69 @@ static Status start(Sharing *self, int gpu) {
 
 /* ---- Its rows. */
 
+/* What the process of a GPU says of a row, or at its end. */
+typedef struct Message {
+    int item, choice; /* item: -1 at its end */
+    int lost, refused;
+    json_t *row;
+    const char *error; /* NULL at a good end */
+    int left, resumed;
+} Message;
+
+static Message message_read(json_t *said) {
+    Message message = {.item = -1};
+    json_unpack(said, "{s?i, s?i, s?b, s?b, s?o, s?s, s?i, s?i}", KEY_ITEM, &message.item, KEY_CHOICE, &message.choice, KEY_LOST,
+                &message.lost, KEY_REFUSED, &message.refused, KEY_ROW, &message.row, KEY_ERROR, &message.error, KEY_DONE,
+                &message.left, KEY_SKIP, &message.resumed);
+    return message;
+}
+
 static Status write_group(Sharing *self, Group *group) {
     size_t i;
-    json_t *message;
-    json_array_foreach(group->rows, i, message) {
-        TRY(rowfile_append(self->run->file, json_object_get(message, KEY_ROW)));
-        summary_count(self->run->summary, line_verdict(json_object_get(message, KEY_ROW)),
-                      line_timed(json_object_get(message, KEY_ROW)), false);
+    json_t *line;
+    json_array_foreach(group->rows, i, line) {
+        TRY(rowfile_append(self->run->file, line));
+        summary_count(self->run->summary, line_verdict(line), line_timed(line), false);
     }
     json_array_clear(group->rows);
     group->done = true;
     return STATUS_OK;
 }
 
-static Status report(Sharing *self, const PlanItem *item, const json_t *message) {
+static Status report(Sharing *self, const PlanItem *item, const Message *message) {
     Run *run = self->run;
-    const VariantChoice *choice = &item->variants[json_integer_value(json_object_get(message, KEY_CHOICE))];
-    json_t *line = json_object_get(message, KEY_ROW);
     Row row;
-    TRY(row_begin(run->id, item, &item->problem, choice, false, &row));
-    row_read(line, &row);
-    run_tell(run, run->options->report, ++run->index,
-             &(RunEvent){.row = &row, .line = line, .refused = json_is_true(json_object_get(message, KEY_REFUSED))});
+    TRY(row_begin(run->id, item, &item->problem, &item->variants[message->choice], false, &row));
+    row_read(message->row, &row);
+    run_tell(run, run->options->report, ++run->index, &(RunEvent){.row = &row, .line = message->row, .refused = message->refused});
     row_free(&row);
     return STATUS_OK;
 }
 
-static Status take_line(Sharing *self, Gpu *gpu, const char *line) {
-    json_t *message = json_loads(line, 0, NULL);
-    const json_t *number = json_object_get(message, KEY_ITEM), *done = json_object_get(message, KEY_DONE);
-    const PlanItem *item = number ? &self->plan.items[json_integer_value(number)] : NULL;
-    Group *group = item ? &self->groups[self->first[json_integer_value(number)]] : NULL;
-    const Status reported = item ? report(self, item, message) : STATUS_OK;
-    if (json_object_get(message, KEY_ERROR))
-        run_notice(self->run, "GPU %d: %s", gpu->index, json_string_value(json_object_get(message, KEY_ERROR)));
-    if (done) {
-        gpu->ended = true;
-        self->run->summary->left_by_budget += (size_t)json_integer_value(done);
-        self->run->summary->resumed += (size_t)json_integer_value(json_object_get(message, KEY_SKIP));
-    }
-    if (group) group->again |= group->tries == 0 && json_is_true(json_object_get(message, KEY_LOST));
-    if (group) json_array_append(group->rows, message);
-    json_decref(message);
+static Status take_row(Sharing *self, const Message *message) {
+    Group *group = &self->groups[self->first[message->item]];
+    const Status reported = report(self, &self->plan.items[message->item], message);
+    group->again |= group->tries == 0 && message->lost;
+    json_array_append(group->rows, message->row);
     TRY(reported);
-    return group && !group->again && json_array_size(group->rows) == group->expected ? write_group(self, group) : STATUS_OK;
+    return !group->again && json_array_size(group->rows) == group->expected ? write_group(self, group) : STATUS_OK;
+}
+
+static Status take_line(Sharing *self, Gpu *gpu, const char *line) {
+    json_t *said = json_loads(line, 0, NULL);
+    const Message message = message_read(said);
+    Status status = STATUS_OK;
+    if (message.item >= 0) {
+        status = take_row(self, &message);
+    } else if (message.error) {
+        run_notice(self->run, "GPU %d: %s", gpu->index, message.error);
+    } else if (said) {
+        gpu->ended = true;
+        self->run->summary->left_by_budget += (size_t)message.left;
+        self->run->summary->resumed += (size_t)message.resumed;
+    }
+    json_decref(said);
+    return status;
 }
 
 /* Groups that a GPU leaves behind as it ends: whole ones are written, others begin anew elsewhere. */
