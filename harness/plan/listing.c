@@ -89,19 +89,25 @@ static void add_arrays(const Op *op, json_t *item) {
     json_object_set_new(item, "outputs", known ? arrays_json(out, count, op->out_count) : json_null());
 }
 
+/* NULL: none. */
+static json_t *dtypes_json(const DType *dtypes) {
+    json_t *out = json_array();
+    for (; dtypes && *dtypes != DTYPE_COUNT; dtypes++) json_array_append_new(out, json_string(dtype_name(*dtypes)));
+    return out;
+}
+
 json_t *list_ops_json(void) {
     json_t *out = json_array();
     int count;
     const Op *const *ops = registry_ops(&count);
     for (int i = 0; i < count; i++) {
         const Op *op = ops[i];
-        json_t *bounds = json_array(), *dtypes = json_array();
+        json_t *bounds = json_array();
         for (const Bound *bound = op->bounds; bound && bound->name; bound++)
             json_array_append_new(bounds, json_pack("{s:s, s:s}", "name", bound->name, "formula", bound->formula));
-        for (const DType *dtype = case_dtypes(op); *dtype != DTYPE_COUNT; dtype++)
-            json_array_append_new(dtypes, json_string(dtype_name(*dtype)));
-        json_t *item = json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o}", "name", op->name, "summary", op->summary, "params",
-                                 specs_json(op->params), "dtypes", dtypes, "families", texts_json(op->families), "bounds", bounds);
+        json_t *item = json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:o}", "name", op->name, "summary", op->summary, "params",
+                                 specs_json(op->params), "dtypes", dtypes_json(case_dtypes(op)), "accumulates",
+                                 dtypes_json(op->accumulates), "families", texts_json(op->families), "bounds", bounds);
         add_arrays(op, item);
         json_array_append_new(out, item);
     }

@@ -1,6 +1,7 @@
 """f16 and bf16 through the whole program: files, families, timed calls, verdicts. NumPy's float16 and the bits of float32 say what is right."""
 
 import importlib.util
+import json
 
 import numpy as np
 import pytest
@@ -561,6 +562,14 @@ def test_types_that_an_op_does_not_have(case, words):
 def test_sums_that_a_bound_is_not_of(folder, case, variant, words):
     (row,) = verified(folder, case, "--variants", variant)
     assert row["verdict"] != "pass" and words in row["reason"], row
+
+
+def test_the_list_of_ops_has_both():
+    ops = {op["name"]: (op["dtypes"], op["accumulates"]) for op in json.loads(call("list", "ops", "--json").stdout)}
+    floats, wider = ["f64", "f32", "f16", "bf16"], ["f32", "f64"]
+    assert ops["double"] == (floats, []) and ops["ewm"] == ops["rolling"] == (floats, wider)
+    assert ops["moments"] == ([*floats, "e4m3", "e5m2"], wider)
+    assert ops["discounted_cumsum"] == ops["discounted_cumsum_grad"] == (floats, ["f16", "bf16", *wider])
 
 
 def test_sums_beyond_what_a_bound_knows(folder):
