@@ -564,6 +564,21 @@ def test_sums_that_a_bound_is_not_of(folder, case, variant, words):
     assert row["verdict"] != "pass" and words in row["reason"], row
 
 
+@pytest.mark.parametrize("op", ["discounted_cumsum", "discounted_cumsum_grad"])
+def test_own_files_with_sums_in_the_type_itself(folder, op):
+    """Of so many terms as the files have, not as a case has by itself."""
+    rng = np.random.default_rng(10)
+    np.save(folder / "x.npy", rng.standard_normal((3, 400)).astype(np.float16))
+    np.save(folder / "g.npy", np.array([0.9375], np.float16))
+    files = ["--in", "x=x.npy", "--in", "gamma=g.npy", *(("--in", "dy=x.npy") if op.endswith("grad") else ())]
+    out = "dgamma" if op.endswith("grad") else "y"
+    words = ("exec", f"{op}/cpu_sequential", "--set", "accumulate=f16", "--out", f"{out}=y.npy", "--check")
+    expect(call(*words, *files, cwd=folder).returncode == 0, op)
+    assert np.load(folder / "y.npy").dtype == np.float16
+    np.save(folder / "x.npy", np.zeros((3, 600), np.float16))
+    expect_error(call(*words, *files, cwd=folder), 2, "accumulate=f16: sums of 600 terms have no bound")
+
+
 def test_the_list_of_ops_has_both():
     ops = {op["name"]: (op["dtypes"], op["accumulates"]) for op in json.loads(call("list", "ops", "--json").stdout)}
     floats, wider = ["f64", "f32", "f16", "bf16"], ["f32", "f64"]
