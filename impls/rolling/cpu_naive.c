@@ -70,20 +70,21 @@ static Status run(const VariantArgs *args) {
     const size_t n = array_count(&args->in[0]), w = (size_t)params_int(params, "window");
     const int agg = params_choice(params, "agg");
     const float incomplete = params_choice(params, "incomplete") == 0 ? NAN : INFINITY;
-    const DType sums = case_sums(args->problem);
-    void *x = args->in[0].data;
-    if (sums != args->problem->dtype) {
-        x = args->scratch;
-        for (size_t i = 0; i < n; i++) number_set(sums, x, i, number_at(&args->in[0], i));
-    }
+    const DType dtype = args->problem->dtype, sums = case_sums(args->problem);
+    const void *x = args->in[0].data;
+    for (size_t i = 0; sums != dtype && i < n; i++) number_set(sums, args->scratch, i, number_in(dtype, x, i));
+    if (sums != dtype) x = args->scratch;
     for (size_t i = 0; i < n; i++) {
         const size_t from = i + 1 - w;
-        if (i + 1 < w)
-            number_put(&args->out[0], i, incomplete);
-        else if (sums == DTYPE_F64)
-            number_put(&args->out[0], i, window_f64((const double *)x + from, w, agg));
+        const double value = i + 1 < w           ? (double)incomplete
+                             : sums == DTYPE_F64 ? window_f64((const double *)x + from, w, agg)
+                                                 : window_f32((const float *)x + from, w, agg);
+        if (dtype == DTYPE_F64)
+            ((double *)args->out[0].data)[i] = value;
+        else if (dtype == DTYPE_F32)
+            ((float *)args->out[0].data)[i] = (float)value;
         else
-            number_put(&args->out[0], i, window_f32((const float *)x + from, w, agg));
+            number_set(dtype, args->out[0].data, i, value);
     }
     return STATUS_OK;
 }
