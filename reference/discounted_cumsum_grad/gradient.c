@@ -305,8 +305,8 @@ static double by_terms(const Gradient *g, const GradientTotal *total) {
     if (g->integral && num_scaled(magnitude, num->exponent) <= 1 / e->u) return 0;
     const double in_dtype = g->rule == RULE_OF_TERMS || g->self->gamma_per == GAMMA_ELEMENT ? 0 : 1024;
     const double chain = fmax(in_dtype, adds * 0x1p-53 / e->u);
-    const double first_order = 1.01 * e->u * (2 * num->travelled + (2 * e->depth + chain) * magnitude);
-    const double most = 0x1p-8 * magnitude;
+    const double first_order = e->more * e->u * (2 * num->travelled + (2 * e->depth + chain) * magnitude);
+    const double most = e->most * magnitude;
     bound_terms_forget();
     bound_term("roundings of every product of dy, w and x by its size", num_scaled(first_order, num->exponent));
     return num_scaled(g->times * (first_order < most ? first_order : most), num->exponent) + 256 * e->depth * e->tiny;
