@@ -195,6 +195,10 @@ def descriptor(op, text):
     expect(dtypes and set(dtypes) <= set(DTYPES), f"DTYPES: expected some of {', '.join(DTYPES)}")
     expect(found.get("PRECISION") in (None, "float64"), 'PRECISION: "float64" is expected, or nothing')
     inputs, outputs = (arrays(which, found[which], params) for which in ("INPUTS", "OUTPUTS"))
+    own = [
+        name for name in found["INPUTS"] if found["INPUTS"][name] != found["OUTPUTS"].get(name, found["INPUTS"][name])
+    ]
+    expect(not own, f"{own and own[0]}: an array that is updated in place has the same sizes in INPUTS and OUTPUTS")
     whole = [
         name for which in ("INPUTS", "OUTPUTS") for name in found[which] if "DTYPE_" in type_of(found[which][name])
     ]

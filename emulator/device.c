@@ -79,6 +79,7 @@ const Device *device_emulator(void) {
         .copy_in = emulator_copy_in,
         .copy_out = emulator_copy_out,
         .fill = emulator_fill,
+        .copy = emulator_copy_in,
         .wait = emulator_wait,
         .stream = stream_given,
         .in_use = emulator_in_use,

@@ -120,9 +120,10 @@ static Status run(const VariantArgs *args) {
     bool any = false;
     bound.dtype = args->problem->dtype;
     bound.stream = static_cast<cudaStream_t>(args->stream);
+    int arrays = args->in_count;
     for (int i = 0; i < args->in_count; i++) bound.array[i] = args->in[i].data;
     for (int i = 0; i < args->out_count; i++) {
-        bound.array[args->in_count + i] = args->out[i].data;
+        if (array_updated(&args->out[i], args->in, args->in_count) < 0) bound.array[arrays++] = args->out[i].data;
         any = any || array_count(&args->out[i]) > 0;
     }
     const Params *params = &args->problem->params;

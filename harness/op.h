@@ -48,7 +48,8 @@ typedef struct Op {
      * and variants allocate their outputs through args->memory. */
     bool sized_by_data;
     int text; /* 1 + the index of an input whose ASCII letters may be any others, so that timed calls can have new ones; 0: none */
-    /* Names, dtypes and shapes of inputs and outputs for a case; data pointers stay NULL. */
+    /* Names, dtypes and shapes of inputs and outputs for a case; data pointers stay NULL. An output that has an input's name, dtype
+     * and shape is that array, updated in place; not with sized_by_data. */
     Status (*shapes)(const Case *problem, Array *in, Array *out);
     /* From arrays of the user's own (names, dtypes and shapes set; some may be missing: in[i].rank < 0) fill the parameters that
      * the shapes decide, such as n, or the presence of an array, such as whether there are weights. Errors name the array and what

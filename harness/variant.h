@@ -13,7 +13,8 @@
  * the functions of base/. A peer (peer_*.py) has the same fields in a Python dictionary; see docs/ADDING_A_VARIANT.md.
  *
  * The harness owns all memory. run() enqueues on the given stream (CPU variants just compute), keeps no state between
- * calls, leaves its inputs alone and writes every element of its outputs.
+ * calls, leaves its inputs alone and writes every element of its outputs. An array that it updates in place (op.h) is both an input
+ * and an output, restored before each call, and at another address in each call.
  */
 #ifndef RUNGS_VARIANT_H
 #define RUNGS_VARIANT_H

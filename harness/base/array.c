@@ -85,6 +85,15 @@ Array array_1d(const char *name, DType dtype, size_t n) {
     return array;
 }
 
+int array_updated(const Array *out, const Array *in, int in_count) {
+    for (int i = 0; i < in_count; i++) {
+        bool same = strcmp(in[i].name, out->name) == 0 && in[i].dtype == out->dtype && in[i].rank == out->rank;
+        for (int d = 0; same && d < out->rank; d++) same = in[i].shape[d] == out->shape[d];
+        if (same) return i;
+    }
+    return -1;
+}
+
 const Array *array_find(const Array *arrays, int count, const char *name) {
     for (int i = 0; i < count; i++)
         if (strcmp(arrays[i].name, name) == 0) return &arrays[i];

@@ -56,6 +56,8 @@ char *array_describe(const Array *array, char *text, size_t size);
 Array array_1d(const char *name, DType dtype, size_t n);
 /* By name; NULL if there is none. */
 const Array *array_find(const Array *arrays, int count, const char *name);
+/* The input that this output updates in place: of its name, dtype and shape; -1: none. */
+int array_updated(const Array *out, const Array *in, int in_count);
 
 #ifdef __cplusplus
 }

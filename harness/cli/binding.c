@@ -53,6 +53,7 @@ static Status add_dtypes(const Op *op, json_t *facts) {
         json_t *types = json_array();
         json_array_clear(names);
         for (int i = 0; i < op->in_count + op->out_count; i++) {
+            if (i >= op->in_count && array_updated(&arrays[i], arrays, op->in_count) >= 0) continue;
             json_array_append_new(types, json_string(dtype_name(arrays[i].dtype)));
             json_array_append_new(names, json_string(arrays[i].name));
         }

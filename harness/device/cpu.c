@@ -302,6 +302,7 @@ const Device *device_cpu(void) {
         .copy_in = cpu_copy,
         .copy_out = cpu_copy_out,
         .fill = cpu_fill,
+        .copy = cpu_copy,
         .wait = cpu_wait,
         .stream = cpu_stream,
         .in_use = cpu_in_use,

@@ -218,6 +218,11 @@ static Status cuda_fill(void *device, unsigned char byte, size_t bytes) {
     return STATUS_OK;
 }
 
+static Status cuda_copy(void *to, const void *from, size_t bytes) {
+    TRY_RUNTIME(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream));
+    return STATUS_OK;
+}
+
 static Status cuda_wait(const char *what) {
     const cudaError_t waited = cudaStreamSynchronize(stream), launched = cudaGetLastError();
     if (waited != cudaSuccess) return failed(waited, what);
@@ -246,6 +251,7 @@ const Device *device_cuda(void) {
         .copy_in = cuda_copy_in,
         .copy_out = cuda_copy_out,
         .fill = cuda_fill,
+        .copy = cuda_copy,
         .digest = cuda_digest,
         .vary = cuda_vary,
         .wait = cuda_wait,

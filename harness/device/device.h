@@ -28,6 +28,8 @@ typedef struct Device {
     Status (*copy_in)(void *device, const void *host, size_t bytes);
     Status (*copy_out)(void *host, const void *device, size_t bytes);
     Status (*fill)(void *device, unsigned char byte, size_t bytes);
+    /* Between two places of the device, in the order of its stream. */
+    Status (*copy)(void *to, const void *from, size_t bytes);
     /* Waits for the stream and reports what went wrong in it; `what` names the work in the message. */
     Status (*wait)(const char *what);
     void *(*stream)(void);

@@ -114,8 +114,10 @@ def put(place, value, tolerance, case, name):
         )
     with numpy.errstate(all="ignore"):
         end = TYPES["f64" if f64 else "f32"][3]
-        value = numpy.where(abs(value) >= end, numpy.copysign(numpy.inf, value), value).astype(numpy.float64)
-        tolerance = numpy.broadcast_to(tolerance, value.shape).astype(numpy.float64)
+        value = numpy.where(abs(value) >= end, numpy.copysign(numpy.inf, value), value)
+        rounded = value.astype(numpy.float64)
+        lost = numpy.where(numpy.isfinite(rounded), abs(value - rounded), 0)
+        value, tolerance = rounded, (tolerance + lost).astype(numpy.float64)
         judgeable = numpy.isfinite(value) & ~numpy.isnan(tolerance)
         if numpy.any(numpy.isfinite(value) & ~(tolerance >= 0)):
             raise Failure(

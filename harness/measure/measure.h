@@ -50,6 +50,9 @@ typedef struct MeasuredWork {
      * called: a call came since the state above, and has to have written what was spoilt for it. */
     Status (*between)(void *context, size_t state, bool called);
     void *between_context;
+    /* Hot: a sample is at most so many calls, each on an array of its own that it updates in place; of a graph, whose replays have
+     * one array, one. 0: any number. */
+    size_t calls_most;
 } MeasuredWork;
 
 /* Samples that a throttled device took: each is taken again after a pause, each pause is twice the one before, up to 4 s. */

@@ -73,6 +73,8 @@ Status sampling_pilot(const SamplingSource *source, Sample *sample) {
 }
 
 Status sampling_grow(const SamplingSource *source, size_t *calls, size_t most, Sample *pilot) {
+    const size_t own = source->mode == MODE_GRAPH ? 1 : source->work->calls_most;
+    if (source->work->calls_most > 0 && own < most) most = own;
     while (!source->work->after && (pilot->seconds + pilot->between) * (double)*calls < SAMPLING_SECONDS_MIN && *calls < most) {
         const double wanted = 1.2 * SAMPLING_SECONDS_MIN / fmax(pilot->seconds + pilot->between, source->on_gpu ? 1e-9 : 1e-10);
         const size_t more = wanted < (double)most ? (size_t)wanted : most;

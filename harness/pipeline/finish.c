@@ -54,11 +54,13 @@ void limits_close(Limits *limits) {
 
 /* ---- Bytes. */
 
-/* Outputs that the variant gives are written whole, or it would not have passed. */
+/* Outputs that the variant gives are written whole, or it would not have passed; of an array that it updates in place nothing has
+ * to be, where the result is what was there. */
 static double find_written(const Instance *instance, const VariantEntry *entry) {
     double bytes = 0;
     for (int i = 0; i < instance->op->out_count; i++)
-        if (registry_gives(entry, instance->given[i].name)) bytes += (double)array_bytes(&instance->given[i]);
+        if (registry_gives(entry, instance->given[i].name) && !instance_updates(instance, i))
+            bytes += (double)array_bytes(&instance->given[i]);
     return bytes;
 }
 

@@ -476,6 +476,11 @@ Status instance_given(Instance *instance, int index, size_t count) {
     return STATUS_OK;
 }
 
+bool instance_updates(const Instance *instance, int output) {
+    const Op *op = instance->op;
+    return !op->sized_by_data && array_updated(&instance->out[output], instance->in[DATA_FIRST], op->in_count) >= 0;
+}
+
 double instance_least_read(Instance *instance, int bound) {
     const Op *op = instance->op;
     double *known = &instance->least_read[bound], least = INFINITY;

@@ -55,6 +55,8 @@ size_t instance_input_bytes(const Instance *instance, DataSet set);
 /* The fewest bytes that a correct variant reads in a timed call (op.h), of the set that needs least. Asked once for each bound: a
  * pass over the inputs takes a second where there are many. */
 double instance_least_read(Instance *instance, int bound);
+/* Is this output an array that is updated in place? */
+bool instance_updates(const Instance *instance, int output);
 /* Generates the set's inputs, and those of the sets that it is made from (nothing to do if they are there). */
 Status instance_load(Instance *instance, DataSet set);
 /* How many sets of inputs workers have: those before VARIED that are loaded. */

@@ -136,6 +136,7 @@ static Status open_outputs(Worker *worker, const json_t *command) {
         worker->room[i] = worker->out[i];
         worker->room[i].data = NULL;
     }
+    in_place_open(worker);
     return resource_create(worker->device,
                            params_has(&worker->tunables, "memory") ? params_text(&worker->tunables, "memory") : NULL,
                            &worker->resource);

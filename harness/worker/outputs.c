@@ -22,7 +22,9 @@ Status worker_wait(const Worker *worker, const char *what) {
 }
 
 Status outputs_poison(Worker *worker, bool scratch) {
-    for (int i = 0; i < worker->out_count && !worker->op->sized_by_data; i++) TRY(buffer_poison(&worker->buffers_out[i]));
+    for (int i = 0; i < worker->out_count && !worker->op->sized_by_data; i++)
+        if (worker->in_place.input[i] < 0) TRY(buffer_poison(&worker->buffers_out[i]));
+    TRY(in_place_restore(worker));
     if (scratch && worker->scratch.base) TRY(buffer_poison(&worker->scratch));
     if (worker->device_counts.base) TRY(buffer_poison(&worker->device_counts));
     return STATUS_OK;
@@ -164,6 +166,7 @@ static Status check_growth(Worker *worker) {
     size_t grown = 1;
     for (int i = 0; grown > 0 && (i < CALLS || (i < most && clock_seconds() - begin < SECONDS)); i++) {
         TRY(outputs_begin(worker, false));
+        TRY(in_place_restore(worker));
         TRY(worker->device->wait("preparing the buffers"));
         const size_t before = in_use(worker);
         TRY(worker_call(worker));

@@ -76,14 +76,33 @@ Status rotation_begin(Worker *worker, const json_t *vary) {
     }
     if (is_host(worker)) threads_know_team();
     TRY(rotation_upload(worker, 0));
+    TRY(in_place_ring_open(worker));
     return open_sets(worker);
 }
 
 void rotation_end(Worker *worker) {
+    in_place_ring_close(worker);
     release_sets(worker);
 }
 
 /* ---- Data of a key. */
+
+Rewriting rotation_rewriting(const Worker *worker, int i, void *to) {
+    const Array *in = &worker->buffers_in[i].array;
+    return (Rewriting){.how = vary_input(worker->rotation.how[i], worker->rotation.key, i, array_count(in), false),
+                       .dtype = in->dtype,
+                       .n = array_count(in),
+                       .a = worker->host_in[0][i].data,
+                       .b = worker->host_in[1][i].data,
+                       .to = to};
+}
+
+/* Between calls those that are updated in place are others by themselves (in_place.c). */
+static bool is_rewritten(const Worker *worker, int i) {
+    for (int j = 0; j < worker->out_count; j++)
+        if (worker->in_place.count > 0 && worker->in_place.input[j] == i) return false;
+    return true;
+}
 
 /* almost: but for a few elements of each input. */
 static Status vary_inputs(Worker *worker, uint64_t key, bool almost) {
@@ -91,22 +110,17 @@ static Status vary_inputs(Worker *worker, uint64_t key, bool almost) {
     rotation->rewritten = 0;
     rotation->open = false;
     rotation->spoilt = SPOILT_NONE;
+    rotation->key = key;
+    rotation->set = -1;
     for (int i = 0; i < worker->in_count; i++) {
         Buffer *in = &worker->buffers_in[i];
         const Vary how = vary_input(rotation->how[i], key, i, array_count(&in->array), almost);
         if (how.how == VARY_NOTHING || in->bytes == 0) continue;
         TRY(rotation->on_device ? buffer_vary(in, &how, rotation->sets[0][i], rotation->sets[1][i])
                                 : buffer_vary_from_host(in, &how, worker->host_in[0][i].data, worker->host_in[1][i].data));
-        rotation->rewriting[rotation->rewritten++] = (Rewriting){.how = how,
-                                                                 .dtype = in->array.dtype,
-                                                                 .n = array_count(&in->array),
-                                                                 .a = worker->host_in[0][i].data,
-                                                                 .b = worker->host_in[1][i].data,
-                                                                 .to = in->array.data};
+        if (is_rewritten(worker, i)) rotation->rewriting[rotation->rewritten++] = rotation_rewriting(worker, i, in->array.data);
     }
-    rotation->key = key;
-    rotation->set = -1;
-    return STATUS_OK;
+    return in_place_restore(worker);
 }
 
 Status rotation_use(Worker *worker, uint64_t key) {
@@ -213,9 +227,11 @@ Status rotation_between(void *context, size_t state, bool called) {
     Rotation *rotation = &worker->rotation;
     for (int i = 0; i < worker->in_count && !rotation->open; i++) TRY(buffer_open(&worker->buffers_in[i]));
     rotation->open = true;
+    TRY(in_place_turn(worker, state, called));
     for (int i = 0; i < rotation->rewritten; i++) vary_rewrite(&rotation->rewriting[i], state);
     for (int i = 0; i < worker->out_count; i++) {
         const Buffer *out = &worker->buffers_out[i];
+        if (worker->in_place.input[i] >= 0) continue;
         const size_t left =
             rotation->spoilt == SPOILT_NONE ? array_count(&out->array) : left_spoilt(out, rotation->key, rotation->spoilt);
         if (called && !worker->left_out && left < array_count(&out->array))
@@ -236,6 +252,7 @@ Status rotation_taken(void *context, const SamplePlace *place) {
     if (!show) return STATUS_OK;
     Status status = outputs_take(worker, worker->call_seconds);
     if (status == STATUS_OK) status = outputs_check(worker);
+    if (status == STATUS_OK && place->back_to_back) status = in_place_check(worker);
     worker->rotation.watched = is_host(worker);
     if (status != STATUS_OK) return status_prefix(status, "%s sample %zu: ", place->mode, place->index);
     TRY(ask_parent(worker, KEY_CHECK, place, &command));

@@ -213,9 +213,11 @@ static Status between_calls(void *context, size_t state, bool called) {
     Worker *worker = context;
     const Rotation *rotation = &worker->rotation;
     void *stream = worker->device->stream();
+    TRY(in_place_turn(worker, state, called));
     if (state >= patches.states || key != rotation->key) {
         TRY(check_written(worker));
-        const Spoiling spoiling = {worker->out, worker->out_count, rotation->key, buffer_poison_byte()};
+        Array others[OP_MAX_ARRAYS];
+        const Spoiling spoiling = {others, in_place_others(worker, others), rotation->key, buffer_poison_byte()};
         TRY(patches_make(&patches, rotation->rewriting, rotation->rewritten, &spoiling, state + 1, stream));
         key = rotation->key;
     }

@@ -24,7 +24,9 @@ static Status check_wrong_stream(Worker *worker) {
     worker->stream_checked = true;
     bool stray = false;
     TRY(outputs_poison(worker, true)); /* what the last run left could be what this one writes */
-    TRY(measure->wrong_stream(worker->device, worker_call, worker, worker->out, worker->out_count, buffer_poison_byte(), &stray));
+    Array others[OP_MAX_ARRAYS];
+    const int count = in_place_others(worker, others);
+    if (count > 0) TRY(measure->wrong_stream(worker->device, worker_call, worker, others, count, buffer_poison_byte(), &stray));
     if (stray)
         return status_fail(STATUS_CHECK,
                            "works on another stream than the given one: outputs changed while the given stream was held");
@@ -46,18 +48,19 @@ static Status (*between_of(const Worker *worker))(void *, size_t, bool) {
 static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     if (!measure || !worker->device->timed) return status_fail(STATUS_UNSUPPORTED, "emulated, not timed");
     const bool allocates = worker->op->sized_by_data || worker->taken.allocations > 0;
-    const MeasuredWork work = {.run = worker_call,
-                               .context = worker,
-                               .after = allocates ? outputs_after_sample : NULL,
-                               .host_counts = allocates && !resource_is_ordered(worker->resource),
-                               .before = rotation_before,
-                               .taken = rotation_taken,
-                               .between = between_of(worker),
-                               .between_context = worker};
+    MeasuredWork work = {.run = worker_call,
+                         .context = worker,
+                         .after = allocates ? outputs_after_sample : NULL,
+                         .host_counts = allocates && !resource_is_ordered(worker->resource),
+                         .before = rotation_before,
+                         .taken = rotation_taken,
+                         .between = between_of(worker),
+                         .between_context = worker};
     json_t *timing = NULL;
     TRY(check_wrong_stream(worker));
     TRY(outputs_begin(worker, false));
     Status status = rotation_begin(worker, json_object_get(command, KEY_VARY));
+    work.calls_most = worker->in_place.count > 0 ? worker->in_place.arrays : 0;
     if (status == STATUS_OK) status = measure->time(command, worker->device, &work, &timing);
     if (status == STATUS_OK) {
         json_object_set_new(reply, KEY_TIMING, timing);
@@ -129,6 +132,8 @@ static Status take_energy(Worker *worker, const json_t *command, const MeasuredW
 }
 
 static Status do_energy(Worker *worker, const json_t *command, json_t *reply) {
+    if (worker->in_place.count > 0)
+        return status_fail(STATUS_UNSUPPORTED, "not measurable: between its calls arrays that they update are restored");
     return back_to_back(worker, command, worker_call, take_energy,
                         "not measurable: its calls allocate, and are not made back to back", reply);
 }
@@ -173,9 +178,10 @@ static Status do_count(Worker *worker, const json_t *command, json_t *reply) {
         status = what && strcmp(what, WHAT_MEMORY) == 0
                      ? count_memory(worker, &counts)
                      : measure->count(what, worker->device, worker_call, after_call, worker, &counts);
-    /* Where outputs are allocated in the call, nothing can be watched while the given stream is held (measure/gpu.cu). */
+    /* Where outputs are allocated in the call, or updated in place, nothing can be watched while the given stream is held
+     * (measure/gpu.cu). */
     const json_int_t elsewhere = json_integer_value(json_object_get(counts, KEY_ELSEWHERE));
-    const bool allocates = worker->op && (worker->op->sized_by_data || worker->taken.allocations > 0);
+    const bool allocates = worker->op && (worker->op->sized_by_data || worker->taken.allocations > 0 || worker->in_place.count > 0);
     if (counts) (void)json_object_del(counts, KEY_ELSEWHERE);
     json_object_set_new(reply, KEY_COUNTS, counts ? counts : json_null());
     if (status == STATUS_OK && allocates && elsewhere > 0)

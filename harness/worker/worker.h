@@ -40,6 +40,16 @@ typedef struct Rotation {
     size_t spoilt; /* the state whose outputs were spoilt last; SPOILT_NONE: of this sample none */
 } Rotation;
 
+/* Arrays that are updated in place (in_place.c). */
+typedef struct InPlace {
+    int count;
+    int input[OP_MAX_ARRAYS]; /* of output j; -1: it is no such array */
+    Buffer *copies;           /* `arrays` - 1 of each array, output after output; NULL: buffers_out alone */
+    size_t arrays;            /* calls that have one of their own, at least 1 */
+    size_t state;             /* of the call that comes next (base/vary.h); SIZE_MAX: that of a sample alone */
+    size_t restored;          /* copies that the sample has */
+} InPlace;
+
 typedef struct Worker {
     FILE *commands, *replies;
     int arrays; /* the socket over which the files of a case come */
@@ -75,6 +85,7 @@ typedef struct Worker {
     int runs;
     bool stream_checked; /* that the variant keeps to its stream */
     Rotation rotation;
+    InPlace in_place;
 } Worker;
 
 /* How samples are taken; a worker without it (the emulator's) verifies only. */
@@ -218,6 +229,26 @@ Status rotation_taken(void *context, const SamplePlace *place);
 Status rotation_use(Worker *worker, uint64_t key);
 /* On the CPU its between(). */
 Status rotation_between(void *context, size_t state, bool called);
+
+/* How input i becomes that of the key, at `to`. */
+Rewriting rotation_rewriting(const Worker *worker, int i, void *to);
+
+/* ---- in_place.c: arrays that run() updates. The variant sees the output's buffer; the input's keeps what the array begins as. */
+
+/* Which arrays, once they are open. */
+void in_place_open(Worker *worker);
+/* Before a call: the arrays are as they begin. */
+Status in_place_restore(Worker *worker);
+/* Copies for calls back to back, as many as there is room for. */
+Status in_place_ring_open(Worker *worker);
+void in_place_ring_close(Worker *worker);
+/* Of between(): the next call has the copy of this state. First of a sample, and where the copies are used up, they are restored.
+ */
+Status in_place_turn(Worker *worker, size_t state, bool called);
+/* After a sample: STATUS_CHECK if a call did not update its copy, or wrote beside it. */
+Status in_place_check(const Worker *worker);
+/* The outputs that are none; returns how many. */
+int in_place_others(const Worker *worker, Array out[OP_MAX_ARRAYS]);
 
 /* ---- threads.c: those of a CPU variant. */
 

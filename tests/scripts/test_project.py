@@ -13,6 +13,7 @@ import sys
 
 import pytest
 
+import updated_arrays
 from program import BUILD, CONFIGURED, EMULATOR, FULL, RELEASE, SANITIZED, SOURCE
 from program import call, expect, expect_error, needs_release, rows_of
 from workflow_steps import BASH
@@ -661,6 +662,50 @@ def test_examples_llm(project):
     path.write_text(path.read_text().replace("numpy.exp", "numpy.arctan"))
     found = run("softmax rows=3 C=40", "--variants", "cuda_thread_row")[1]
     expect("reference/softmax.py:16: TypeError: numpy.arctan has no rule" in found[0]["reason"], found[0]["reason"])
+
+
+@needs_release
+@pytest.mark.skipif(not EMULATOR, reason="this build has no emulator")
+def test_arrays_updated_in_place(project):
+    """An output of an input's name: restored before each call, with copies for calls back to back, in `run`, `try`, `score` and `exec`."""
+    root = project.folder / "updates"
+    done = project.rungs("new", root, "--op", "axpy", cwd=project.folder)
+    expect(done.returncode == 0, "rungs new", done)
+    updated_arrays.write(root)
+    done = project.rungs("build", root)
+    expect(done.returncode == 0, "rungs build", done)
+    program = root / "build/release/bin/updates"
+    for op in ("updated", "updated_c"):
+        out = root / f"{op}.jsonl"
+        words = ("run", f"{op} n=1009 dtype=f64", "--quick", "--emulate", "--no-ceilings", "--out", out)
+        done = project.start(program, *words)
+        found = {row["variant"].split("/")[1]: row for row in rows_of(out)}
+        for name, (_, _, said) in updated_arrays.WRONG.items():
+            row = found[f"cpu_{name}"]
+            expect(
+                (row["verdict"] == "pass") == (said is None) and (said or "") in (row["reason"] or ""),
+                f"{name}: {row['reason']}",
+                done,
+            )
+        expect(found["cuda_naive"]["verdict"] == found["peer_numpy"]["verdict"] == "pass", "a kernel and NumPy", done)
+        expect(found["cpu_loop"]["timing"]["hot"]["calls_per_sample"] > 1, "calls back to back have copies", done)
+    launch = ("--launch", "update<<<ceil(n/256), 256>>>(n, a, x, y)", "--emulate", "--verify-only")
+    done = project.start(program, "try", root / "update.cu", "--op", "updated", "n=1009 dtype=f32", *launch)
+    expect(done.returncode == 0 and re.search("pass +updated/try_update", done.stderr), "a file that is bound", done)
+    done = project.start(
+        program,
+        "score",
+        root / "impls/updated_c/cpu_loop.c",
+        root / "impls/updated_c/cpu_twice.c",
+        "--op",
+        "updated_c",
+        "--over",
+        "cpu_loop",
+        "n=10007 dtype=f64",
+        "--quick",
+        "--no-sandbox",
+    )
+    expect([line.split()[0] for line in done.stdout.splitlines()] == ["pass", "fail"], "scores", done)
 
 
 def kept_options():
