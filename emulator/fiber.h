@@ -45,7 +45,12 @@ typedef struct Context {
 } Context;
 #endif
 
-enum { WARP_LANES = 32, BLOCK_THREADS_MAX = 1024, READY_WORDS = BLOCK_THREADS_MAX / 64 };
+enum {
+    WARP_LANES = 32,
+    BLOCK_THREADS_MAX = 1024,
+    WARPS_MAX = BLOCK_THREADS_MAX / WARP_LANES,
+    READY_WORDS = BLOCK_THREADS_MAX / 64
+};
 
 typedef enum FiberState { FIBER_READY, FIBER_AT_BARRIER, FIBER_AT_WARP, FIBER_DONE } FiberState;
 
@@ -99,8 +104,9 @@ typedef struct Block {
     unsigned index[3]; /* blockIdx */
     unsigned threads, live, at_barrier;
     unsigned ready_count, cursor;
-    int turns;                   /* scheduling decisions left before another block gets its turn */
-    uint64_t ready[READY_WORDS]; /* by rank */
+    int turns;                                                /* scheduling decisions left before another block gets its turn */
+    uint64_t ready[READY_WORDS];                              /* by rank */
+    unsigned live_lanes[WARPS_MAX], waiting_lanes[WARPS_MAX]; /* of each warp; waiting: in a warp operation */
     unsigned short thread_of_rank[BLOCK_THREADS_MAX];
     Fiber *fibers;          /* by thread */
     AsyncCopy *arrived;     /* bound to barriers, at which their threads have arrived */

@@ -13,27 +13,26 @@ bool race_enabled(void) {
     return &race_hooks_linked != NULL;
 }
 
+/* One line of the cache. */
 typedef struct RaceThread {
-    uint32_t clock;
+    uint32_t clock, block, thread;
+    uint32_t life;          /* its block's number */
     Knowledge *known;       /* what happened before whatever this thread does now */
     const uint32_t *own;    /* in it, its own block's clocks */
     Knowledge *released[2]; /* by scope: what its last fence published: its later atomic writes carry it */
     Knowledge *pending[2];  /* by scope: what its atomic reads brought; its next fence makes it known */
 } RaceThread;
 
-static RaceThread race_threads[RESIDENT_MAX][BLOCK_THREADS_MAX];
+static RaceThread race_threads[RESIDENT_MAX][BLOCK_THREADS_MAX] __attribute__((aligned(64)));
+static RaceThread *running;
 
 /* Numbers of launches and of blocks: what an earlier launch, or in shared memory an earlier block did no longer matters, as its end
  * orders everything. */
-static uint32_t lives, launch_life, block_lives[RESIDENT_MAX]; /* by slot */
-
-static RaceThread *state_of(const Fiber *fiber) {
-    return &race_threads[fiber->block->slot][fiber->thread];
-}
+static uint32_t lives, launch_life;
 
 /* `known` has changed. */
-static void find_own(RaceThread *thread, const Block *block) {
-    thread->own = knowledge_clocks(thread->known, (uint32_t)block->linear);
+static void find_own(RaceThread *thread) {
+    thread->own = knowledge_clocks(thread->known, thread->block);
 }
 
 static void thread_clear(RaceThread *thread) {
@@ -79,8 +78,9 @@ void race_bring_back(void) {
 
 void race_block_start(Block *block) {
     if (!race_enabled()) return;
-    for (unsigned i = 0; i < block->threads; i++) race_threads[block->slot][i] = (RaceThread){.clock = 1};
-    block_lives[block->slot] = ++lives;
+    lives++;
+    for (unsigned i = 0; i < block->threads; i++)
+        race_threads[block->slot][i] = (RaceThread){.clock = 1, .block = (uint32_t)block->linear, .thread = i, .life = lives};
     shadow_block_start(block);
 }
 
@@ -126,9 +126,9 @@ void race_warp_sync(Block *block, unsigned first_thread, unsigned lanes) {
 }
 
 /* What it knows and did so far. */
-static Knowledge *published(const Fiber *self, RaceThread *thread) {
+static Knowledge *published(RaceThread *thread) {
     Knowledge *now = knowledge_share(thread->known);
-    knowledge_learn(&now, (uint32_t)self->block->linear, self->thread, 1, &thread->clock);
+    knowledge_learn(&now, thread->block, thread->thread, 1, &thread->clock);
     thread->clock++;
     return now;
 }
@@ -137,14 +137,13 @@ static Knowledge *published(const Fiber *self, RaceThread *thread) {
  * known now. */
 void race_fence(EmulatorScope scope) {
     if (!race_enabled()) return;
-    const Fiber *self = engine.current;
-    RaceThread *thread = state_of(self);
+    RaceThread *thread = running;
     for (int s = SCOPE_BLOCK; s <= (int)scope; s++) {
         knowledge_join(&thread->known, thread->pending[s]);
         knowledge_drop(&thread->pending[s]);
     }
-    find_own(thread, self->block);
-    Knowledge *now = published(self, thread);
+    find_own(thread);
+    Knowledge *now = published(thread);
     for (int s = SCOPE_BLOCK; s <= (int)scope; s++) {
         knowledge_drop(&thread->released[s]);
         thread->released[s] = knowledge_share(now);
@@ -179,10 +178,10 @@ static bool replaces(Access mine, Access old, bool ordered) {
 }
 
 /* Of a word that remembers as many accesses as it can: one of two reads, the second if it happened before this thread. */
-static inline int to_forget(const ShadowWord *word, const RaceThread *thread, Access mine) {
+static inline int to_forget(ShadowWord word, const RaceThread *thread, Access mine) {
     static uint32_t state = 1;
     state = state * 1664525 + 1013904223;
-    const unsigned from = state >> 16 & (WORD_ACCESSES - 1), reads = (uint8_t)~word->writes;
+    const unsigned from = state >> 16 & (WORD_ACCESSES - 1), reads = (uint8_t)~word.head->writes;
     unsigned left = (reads | reads << WORD_ACCESSES) >> from & ((1u << WORD_ACCESSES) - 1); /* from `from` on, around the end */
     if (!left) return (int)from;
     const int first = (int)(from + (unsigned)__builtin_ctz(left)) % WORD_ACCESSES;
@@ -194,35 +193,35 @@ static inline int to_forget(const ShadowWord *word, const RaceThread *thread, Ac
 
 /* The thread's own plain read that `mine` replaces; -1: none. One by the same instruction with nothing between becomes part of it.
  */
-static inline int own_read(const ShadowWord *word, Access *mine) {
+static inline int own_read(ShadowWord word, Access *mine) {
     typedef uint16_t Eight __attribute__((vector_size(16)));
     typedef int64_t Two __attribute__((vector_size(16)));
     const uint16_t own = who_of(mine->thread, 0);
-    const Two same = (Two)(*(const Eight *)word->who == own); /* mostly none of the eight */
+    const Two same = (Two)(*(const Eight *)word.head->who == own); /* mostly none of the eight */
     if ((same[0] | same[1]) == 0) return -1;
-    for (int i = 0; i < word->count; i++) {
-        if (word->who[i] != own || word->accesses[i].block != mine->block) continue;
-        if (word->accesses[i].clock == mine->clock && word->accesses[i].place == mine->place) mine->bytes |= word->bytes[i];
-        if (!(word->bytes[i] & ~mine->bytes)) return i;
+    for (int i = 0; i < word.head->count; i++) {
+        if (word.head->who[i] != own || where_of(word, i)->block != mine->block) continue;
+        if (where_of(word, i)->clock == mine->clock && where_of(word, i)->place == mine->place) mine->bytes |= word.head->bytes[i];
+        if (!(word.head->bytes[i] & ~mine->bytes)) return i;
     }
     return -1;
 }
 
 /* Most accesses are plain reads: they meet writes only, and replace the thread's own reads only. */
-static inline __attribute__((always_inline)) void check_read(ShadowWord *word, const RaceThread *thread, Access mine,
+static inline __attribute__((always_inline)) void check_read(ShadowWord word, const RaceThread *thread, Access mine,
                                                              const void *address, size_t bytes) {
-    for (unsigned left = word->writes; left; left &= left - 1) {
+    for (unsigned left = word.head->writes; left; left &= left - 1) {
         const Access other = access_at(word, __builtin_ctz(left));
         if (other.bytes & mine.bytes && !happened_before(thread, mine, other)) finding_race(mine, other, address, bytes);
     }
     int place = own_read(word, &mine);
-    if (place < 0) place = word->count < WORD_ACCESSES ? word->count++ : to_forget(word, thread, mine);
+    if (place < 0) place = word.head->count < WORD_ACCESSES ? word.head->count++ : to_forget(word, thread, mine);
     access_put(word, place, mine);
 }
 
-static void check_write(ShadowWord *word, const RaceThread *thread, Access mine, const void *address, size_t bytes) {
+static void check_write(ShadowWord word, const RaceThread *thread, Access mine, const void *address, size_t bytes) {
     int kept = 0;
-    for (int i = 0; i < word->count; i++) {
+    for (int i = 0; i < word.head->count; i++) {
         const Access other = access_at(word, i);
         const bool ordered = happened_before(thread, mine, other);
         if (!ordered && conflicting(mine, other)) finding_race(mine, other, address, bytes);
@@ -231,8 +230,8 @@ static void check_write(ShadowWord *word, const RaceThread *thread, Access mine,
         kept++;
     }
     access_put(word, kept < WORD_ACCESSES ? kept++ : to_forget(word, thread, mine), mine);
-    word->count = (uint8_t)kept;
-    word->writes &= (uint8_t)((1u << kept) - 1);
+    word.head->count = (uint8_t)kept;
+    word.head->writes &= (uint8_t)((1u << kept) - 1);
 }
 
 static inline struct Range *recent_of(const void *pc) {
@@ -282,17 +281,17 @@ static void check_host_memory(const void *address, const void *pc) {
 }
 
 static inline uint32_t life_in(const Shadow *shadow) {
-    return shadow == &shadows.device || shadow == &shadows.variables ? launch_life : block_lives[engine.current->block->slot];
+    return shadow == &shadows.device || shadow == &shadows.variables ? launch_life : running->life;
 }
 
 /* needs: is what the memory held before part of the result? */
-static inline __attribute__((always_inline)) void access_word(ShadowWord *word, unsigned char *written, uint32_t life,
+static inline __attribute__((always_inline)) void access_word(ShadowWord word, unsigned char *written, uint32_t life,
                                                               const RaceThread *thread, Access mine, bool needs,
                                                               const void *address, size_t bytes) {
     if (needs && (mine.bytes & ~*written)) finding_unwritten(mine, address, bytes);
-    if (word->life != life) {
-        word->life = life;
-        word->count = word->writes = 0;
+    if (word.head->life != life) {
+        word.head->life = life;
+        word.head->count = word.head->writes = 0;
     }
     if (mine.flags & ~(unsigned)ACCESS_ASYNC)
         check_write(word, thread, mine, address, bytes);
@@ -309,7 +308,7 @@ static __attribute__((noinline)) void access_words(const Shadow *shadow, const R
         const size_t offset = (uintptr_t)at % WORD_BYTES, index = shadow_index(shadow, at);
         const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
         mine.bytes = (uint8_t)(((1u << length) - 1) << offset);
-        access_word(&shadow->words[index], &shadow->written[index], life_in(shadow), thread, mine, needs, address, bytes);
+        access_word(shadow_word(shadow, index), &shadow->written[index], life_in(shadow), thread, mine, needs, address, bytes);
         at += length;
     }
 }
@@ -330,9 +329,9 @@ static inline __attribute__((always_inline)) void access_memory(const void *addr
         check_bounds(shadow, address, bytes, pc, site, flags & ACCESS_WRITES);
     }
     if (flags & ACCESS_WRITES && emulator_settings.schedules > 1) shadow_before_write(address, bytes);
-    const RaceThread *thread = state_of(engine.current);
-    Access mine = {.block = (uint32_t)engine.current->block->linear,
-                   .thread = (uint16_t)engine.current->thread,
+    const RaceThread *thread = running;
+    Access mine = {.block = thread->block,
+                   .thread = (uint16_t)thread->thread,
                    .flags = (uint8_t)flags,
                    .clock = thread->clock,
                    .place = site.file ? place_of_site(site) : place_of_code(pc)};
@@ -342,7 +341,7 @@ static inline __attribute__((always_inline)) void access_memory(const void *addr
         return;
     }
     mine.bytes = (uint8_t)(((1u << bytes) - 1) << offset);
-    access_word(&shadow->words[index], &shadow->written[index], life_in(shadow), thread, mine, needs, address, bytes);
+    access_word(shadow_word(shadow, index), &shadow->written[index], life_in(shadow), thread, mine, needs, address, bytes);
 }
 
 void race_plain_access(const void *address, size_t bytes, bool write, const void *pc) {
@@ -364,17 +363,16 @@ static void take(const SyncVar *var, RaceThread *thread, const Block *block, boo
     Knowledge **own = acquires ? &thread->known : &thread->pending[SCOPE_BLOCK];
     knowledge_join(device, var->carried);
     if (var->own[block->slot].block == block->linear) knowledge_join(own, var->own[block->slot].carried);
-    if (acquires) find_own(thread, block);
+    if (acquires) find_own(thread);
 }
 
-static void give(SyncVar *var, RaceThread *thread, const Fiber *self, RaceOrder order) {
-    const Block *block = self->block;
+static void give(SyncVar *var, RaceThread *thread, const Block *block, RaceOrder order) {
     knowledge_join(&var->carried, thread->released[SCOPE_DEVICE]);
     if (var->own[block->slot].block != block->linear) knowledge_drop(&var->own[block->slot].carried);
     var->own[block->slot].block = (uint32_t)block->linear;
     knowledge_join(&var->own[block->slot].carried, thread->released[SCOPE_BLOCK]);
     if (!(order.ordering & RELEASES)) return;
-    Knowledge *now = published(self, thread);
+    Knowledge *now = published(thread);
     if (order.scope == SCOPE_DEVICE) knowledge_join(&var->carried, now);
     knowledge_join(&var->own[block->slot].carried, now);
     knowledge_drop(&now);
@@ -391,7 +389,7 @@ void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess
                            (access >= ACCESS_UPDATE ? (unsigned)ACCESS_OBSERVES : 0u) |
                            (order.scope == SCOPE_BLOCK ? (unsigned)ACCESS_OF_BLOCK : 0u);
     access_memory(address, bytes, flags, access == ACCESS_LOAD || access == ACCESS_UPDATE, pc, site);
-    RaceThread *thread = state_of(engine.current);
+    RaceThread *thread = running;
     const Block *block = engine.current->block;
     SyncVar *var = syncvar_at(address, access != ACCESS_LOAD && (thread->released[SCOPE_BLOCK] || order.ordering & RELEASES));
     if (!var) return;
@@ -401,7 +399,7 @@ void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess
     if (access == ACCESS_STORE || !reached) syncvar_clear(var);
     var->block = (uint32_t)block->linear;
     var->scope = order.scope;
-    give(var, thread, engine.current, order);
+    give(var, thread, block, order);
 }
 
 void race_volatile_access(const void *address, size_t bytes, bool write, const void *pc) {
@@ -424,9 +422,9 @@ static void arrived(const AsyncCopy *copy, const unsigned char *at, size_t bytes
     const Shadow *shadow = shadow_of(at);
     if (!shadow) return;
     for (at -= (uintptr_t)at % WORD_BYTES; at < end && shadow_covers(shadow, at); at += WORD_BYTES) {
-        ShadowWord *word = &shadow->words[shadow_index(shadow, at)];
+        const ShadowWord word = shadow_word(shadow, shadow_index(shadow, at));
         unsigned char *written = &shadow->written[shadow_index(shadow, at)];
-        for (int i = 0; word->life == life_in(shadow) && i < word->count; i++) {
+        for (int i = 0; word.head->life == life_in(shadow) && i < word.head->count; i++) {
             Access access = access_at(word, i);
             if (access.flags != flags || access.block != copy->block || access.thread != copy->thread) continue;
             access.flags &= ACCESS_WRITES;
@@ -445,11 +443,13 @@ void race_copy_finish(const AsyncCopy *copy) {
 }
 
 uint32_t race_now(void) {
-    return race_enabled() ? state_of(engine.current)->clock : 0;
+    return race_enabled() ? running->clock : 0;
 }
 
-void race_before_switch(void) {
-    if (race_enabled()) findings_settle();
+void race_before_switch(const Fiber *next) {
+    if (!race_enabled()) return;
+    findings_settle();
+    running = next ? &race_threads[next->block->slot][next->thread] : NULL;
 }
 
 void race_host_wrote(const void *address, size_t bytes) {

@@ -42,8 +42,8 @@ void race_host_allocated(const void *address, size_t bytes);
 /* Nobody will touch these whole pages again. */
 void race_host_released(const void *address, size_t bytes);
 
-/* The running thread is about to be left. */
-void race_before_switch(void);
+/* The running thread is about to be left, for `next`; NULL: for the host. */
+void race_before_switch(const Fiber *next);
 
 /* An uninitialised read that is not reported yet, in words; NULL if there is none. */
 const char *race_pending_note(void);
@@ -94,44 +94,61 @@ typedef struct Access {
     uint32_t place; /* in the source: place_of_code() */
 } Access;
 
-/* Two lines of the cache, of which a word with one or two accesses needs the first. */
-typedef struct ShadowWord {
+typedef struct Where {
+    uint32_t block, clock, place;
+} Where;
+
+/* A line of the cache, all that a word with one or two accesses needs. */
+enum { NEAR_ACCESSES = 2 };
+typedef struct ShadowHead {
     uint32_t life; /* the launch, or in shared memory the block, whose accesses these are: those of an earlier one are forgotten */
     uint8_t count, writes; /* writes: a bit for each access that is one */
     uint8_t bytes[WORD_ACCESSES];
     uint16_t who[WORD_ACCESSES] __attribute__((aligned(16))); /* who_of() */
-    struct {
-        uint32_t block, clock, place;
-    } accesses[WORD_ACCESSES];
+    Where near[NEAR_ACCESSES];
+} __attribute__((aligned(64))) ShadowHead;
+
+typedef struct ShadowRest {
+    Where accesses[WORD_ACCESSES - NEAR_ACCESSES];
+} ShadowRest;
+
+typedef struct ShadowWord {
+    ShadowHead *head;
+    ShadowRest *rest;
 } ShadowWord;
 
 static inline uint16_t who_of(unsigned thread, unsigned flags) {
     return (uint16_t)(thread << 5 | flags);
 }
 
-static inline Access access_at(const ShadowWord *word, int i) {
-    return (Access){.block = word->accesses[i].block,
-                    .thread = word->who[i] >> 5,
-                    .bytes = word->bytes[i],
-                    .flags = word->who[i] & 31,
-                    .clock = word->accesses[i].clock,
-                    .place = word->accesses[i].place};
+static inline Where *where_of(ShadowWord word, int i) {
+    return i < NEAR_ACCESSES ? &word.head->near[i] : &word.rest->accesses[i - NEAR_ACCESSES];
 }
 
-static inline void access_put(ShadowWord *word, int i, Access access) {
-    word->bytes[i] = access.bytes;
-    word->who[i] = who_of(access.thread, access.flags);
-    word->writes = (uint8_t)((word->writes & ~(1u << i)) | (access.flags & ACCESS_WRITES) << i);
-    word->accesses[i].block = access.block;
-    word->accesses[i].clock = access.clock;
-    word->accesses[i].place = access.place;
+static inline Access access_at(ShadowWord word, int i) {
+    const Where *where = where_of(word, i);
+    return (Access){.block = where->block,
+                    .thread = word.head->who[i] >> 5,
+                    .bytes = word.head->bytes[i],
+                    .flags = word.head->who[i] & 31,
+                    .clock = where->clock,
+                    .place = where->place};
 }
 
-/* A range of addresses; `words` and `written` run in parallel. */
+static inline void access_put(ShadowWord word, int i, Access access) {
+    ShadowHead *head = word.head;
+    head->bytes[i] = access.bytes;
+    head->who[i] = who_of(access.thread, access.flags);
+    head->writes = (uint8_t)((head->writes & ~(1u << i)) | (access.flags & ACCESS_WRITES) << i);
+    *where_of(word, i) = (Where){access.block, access.clock, access.place};
+}
+
+/* A range of addresses; the others run in parallel. */
 typedef struct Shadow {
     unsigned char *begin;
     size_t bytes;
-    ShadowWord *words;
+    ShadowHead *heads;
+    ShadowRest *rests;
     unsigned char *written;
 } Shadow;
 
@@ -158,6 +175,10 @@ static inline const Shadow *shadow_of(const void *address) {
 /* The word that holds `address`. */
 static inline size_t shadow_index(const Shadow *shadow, const void *address) {
     return ((uintptr_t)address - (uintptr_t)shadow->begin) / WORD_BYTES;
+}
+
+static inline ShadowWord shadow_word(const Shadow *shadow, size_t index) {
+    return (ShadowWord){&shadow->heads[index], &shadow->rests[index]};
 }
 
 /* Of device memory. */

@@ -68,6 +68,7 @@ static void block_start(Block *block, int slot, uint64_t linear) {
         fiber->index[1] = thread / launch->block[0] % launch->block[1];
         fiber->index[2] = thread / launch->block[0] / launch->block[1];
         block->ready[rank / 64] |= UINT64_C(1) << (rank % 64);
+        block->live_lanes[thread / WARP_LANES] |= 1u << thread % WARP_LANES;
     }
     block->ready_count = block->threads;
     shared_block_start(block);
@@ -146,7 +147,7 @@ static void after_switch(void) {
 /* Makes `next` (NULL: the launcher) the running one, saving the present context in `from`. `kept`: where AddressSanitizer keeps
  * what it knows of this stack; NULL if nobody comes back to it. */
 static void switch_to(Fiber *next, Context *from, void **kept) {
-    race_before_switch();
+    race_before_switch(next);
     Context *to = &engine.launcher;
     Stack stack = engine.launcher_stack;
     if (next) {
@@ -199,9 +200,17 @@ static void fiber_enter(void) {
     fault_internal("a thread that had ended was resumed");
 }
 
+/* Who runs after the thread just chosen, if nobody waits or ends until then: its stack takes long to come. */
+static void prefetch_next(const Block *block) {
+    const uint64_t bits = rng_at((uint64_t)emulator_settings.seed, engine.random_counter) >> 32;
+    const Fiber *next = &block->fibers[block->thread_of_rank[next_ready(block, (unsigned)((bits * block->threads) >> 32))]];
+    __builtin_prefetch(next->context.stack_pointer);
+}
+
 static void schedule_yield(void) {
     Fiber *self = engine.current, *next = choose_fiber();
     restart_countdown();
+    if (emulator_settings.order == ORDER_RANDOM) prefetch_next(next->block);
     if (next != self) switch_to(next, &self->context, &self->sanitizer_stack);
 }
 

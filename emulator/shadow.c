@@ -18,21 +18,23 @@ static void *reserve(size_t bytes) {
 
 static Shadow make(unsigned char *begin, size_t bytes) {
     const size_t words = bytes / WORD_BYTES + 1;
-    return (Shadow){begin, bytes, reserve(words * sizeof(ShadowWord)), reserve(words)};
+    return (Shadow){begin, bytes, reserve(words * sizeof(ShadowHead)), reserve(words * sizeof(ShadowRest)), reserve(words)};
 }
 
 static void discard(Shadow *shadow) {
     const size_t words = shadow->bytes / WORD_BYTES + 1;
-    if (!shadow->words) return;
-    munmap(shadow->words, words * sizeof(ShadowWord));
+    if (!shadow->heads) return;
+    munmap(shadow->heads, words * sizeof(ShadowHead));
+    munmap(shadow->rests, words * sizeof(ShadowRest));
     munmap(shadow->written, words);
     *shadow = (Shadow){0};
 }
 
 static void make_device(void) {
-    if (shadows.device.words || !arena_begin()) return;
+    if (shadows.device.heads || !arena_begin()) return;
     shadows.device = make(arena_begin(), arena_reserved());
-    (void)madvise(shadows.device.words, arena_reserved() / WORD_BYTES * sizeof(ShadowWord), MADV_HUGEPAGE);
+    (void)madvise(shadows.device.heads, arena_reserved() / WORD_BYTES * sizeof(ShadowHead), MADV_HUGEPAGE);
+    (void)madvise(shadows.device.rests, arena_reserved() / WORD_BYTES * sizeof(ShadowRest), MADV_HUGEPAGE);
 }
 
 void shadow_set_written(const void *address, size_t bytes, bool is_written) {
@@ -67,7 +69,7 @@ static void *or_fail(void *memory) {
 
 void shadow_keep(void) {
     kept_count = 0;
-    kept_bytes = shadows.device.words ? arena_handed_out() / WORD_BYTES + 1 : 0;
+    kept_bytes = shadows.device.heads ? arena_handed_out() / WORD_BYTES + 1 : 0;
     kept_written = or_fail(realloc(kept_written, kept_bytes + 1));
     if (kept_bytes) memcpy(kept_written, shadows.device.written, kept_bytes);
 }
@@ -98,7 +100,7 @@ static void clear(Shadow *shadow, size_t first_byte, size_t bytes) {
 }
 
 void shadow_block_start(Block *block) {
-    if (!shadows.dynamic_shared.words) shadows.dynamic_shared = make(shared_slots(), (size_t)RESIDENT_MAX * SHARED_SLOT_BYTES);
+    if (!shadows.dynamic_shared.heads) shadows.dynamic_shared = make(shared_slots(), (size_t)RESIDENT_MAX * SHARED_SLOT_BYTES);
     clear(&shadows.dynamic_shared, (size_t)(block->shared - shared_slots()), engine.launch->shared_bytes);
     clear(&shadows.static_shared[block->slot], 0, shadows.static_shared[block->slot].bytes);
 }
@@ -134,7 +136,9 @@ void shadow_launch_start(void) {
 }
 
 static void drop_words(const Shadow *shadow, size_t first, size_t words) {
-    if (shadow->words) (void)madvise(&shadow->words[first], words * sizeof(ShadowWord), MADV_DONTNEED);
+    if (!shadow->heads) return;
+    (void)madvise(&shadow->heads[first], words * sizeof(ShadowHead), MADV_DONTNEED);
+    (void)madvise(&shadow->rests[first], words * sizeof(ShadowRest), MADV_DONTNEED);
 }
 
 void shadow_forget_all(void) {

@@ -122,12 +122,14 @@ static void check_together(const Fiber *a, const Fiber *b) {
 
 /* Have all lanes of `self`'s mask come? Then they are the party. */
 static bool gather(const Fiber *self, Party *party) {
+    const unsigned warp = self->thread / WARP_LANES;
+    if (self->call.mask & self->block->live_lanes[warp] & ~self->block->waiting_lanes[warp]) return false;
     *party = (Party){0};
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
         if (!(self->call.mask >> lane & 1)) continue;
         Fiber *fiber = lane_at(self, lane);
         if (!fiber || fiber->state == FIBER_DONE) continue;
-        if (fiber->state != FIBER_AT_WARP || fiber->call.mask != self->call.mask) return false;
+        if (fiber->call.mask != self->call.mask) return false;
         party->lanes[lane] = fiber;
         party->present |= 1u << lane;
     }
@@ -229,6 +231,7 @@ static void complete_warp(const Party *party, const Fiber *self) {
                                                                      : common;
     }
     if (op == WARP_SYNC) race_warp_sync(self->block, self->thread - lane_of(self), party->present);
+    self->block->waiting_lanes[self->thread / WARP_LANES] &= ~party->present;
     for (unsigned lane = 0; lane < WARP_LANES; lane++)
         if (party->lanes[lane]) schedule_wake(party->lanes[lane]);
 }
@@ -246,15 +249,16 @@ uint64_t emulator_warp(EmulatorWarpOp op, unsigned mask, uint64_t value, unsigne
     if (width == 0 || width > WARP_LANES || (width & (width - 1)))
         fault_at("wrong width", site, NULL, "%s with width %u: a power of two from 1 to 32 is wanted", NAMES[op], width);
     self->call = (WarpCall){.op = op, .mask = mask, .value = value, .operand = operand, .width = width};
+    self->block->waiting_lanes[self->thread / WARP_LANES] |= 1u << lane_of(self);
     schedule_wait(FIBER_AT_WARP, site, check_warp);
     return self->result;
 }
 
 void warp_thread_ended(Fiber *ended) {
-    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
-        Fiber *fiber = lane_at(ended, lane);
-        if (fiber) check_warp(fiber);
-    }
+    const unsigned warp = ended->thread / WARP_LANES;
+    ended->block->live_lanes[warp] &= ~(1u << lane_of(ended));
+    for (unsigned waiting = ended->block->waiting_lanes[warp]; waiting; waiting &= waiting - 1)
+        check_warp(lane_at(ended, (unsigned)__builtin_ctz(waiting)));
 }
 
 /* Lanes need not run together, so a caller may count on itself alone. */
