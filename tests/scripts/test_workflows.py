@@ -129,7 +129,9 @@ def test_what_is_named_exists():
         for scenario in workflow.get("env", {}).get("SCENARIOS", "").split():
             assert (SOURCE / f"scenarios/{scenario}.yaml").exists(), scenario
         for name, _, step in steps_of(workflow):
-            text = re.sub(r"^.*\b(git|apt-get|sed|head|docker|gh|package) .*$", "", step.get("run", ""), flags=re.MULTILINE)
+            text = re.sub(
+                r"^.*\b(git|apt-get|sed|head|docker|gh|package) .*$", "", step.get("run", ""), flags=re.MULTILINE
+            )
             for script in re.findall(r"(?<!\S)(?:\./|\.ci/)[\w/-]+", step.get("run", "")):
                 assert os.access(SOURCE / script, os.X_OK), f"{file}: {name}: {script}"
             verbs = set(re.findall(r"\./rungs ([\w-]+)", text))
