@@ -455,9 +455,10 @@ def offered(file):
     return {line.split()[-1].split("@")[0] for line in symbols(file, "--defined-only") if line}
 
 
-def sandboxed(argv, to):
-    """The root read-only but for the working folder, no network, /tmp of its own."""
+def sandboxed(argv, to, named):
+    """The root read-only but for the working folder, no network, /tmp of its own but for files that the arguments name."""
     here = os.getcwd()
+    files = [os.path.abspath(word) for word in named if os.path.exists(word)]
     words = [
         "--die-with-parent",
         "--unshare-user-try",
@@ -480,6 +481,7 @@ def sandboxed(argv, to):
         "--ro-bind",
         to,
         to,
+        *(word for file in files for word in ("--ro-bind", file, file)),
         "--bind",
         here,
         here,
@@ -502,7 +504,7 @@ class Run:
             f"./{arguments.files[0].stem}",
             *arguments.program,
         ]
-        argv = sandboxed(argv, module.parent) if arguments.sandbox else argv
+        argv = sandboxed(argv, module.parent, arguments.program) if arguments.sandbox else argv
         output = subprocess.DEVNULL if quiet else None
         self.code = subprocess.run(argv, check=False, env=environment, pass_fds=[table], stdout=output).returncode
         rows = os.pread(table, ROW_BYTES * ROWS_MAX, 0).split(b"\n")

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import tempfile
 
 import pytest
 
@@ -196,6 +197,23 @@ def test_in_the_sandbox_or_refused(tmp_path):
         )
     else:
         assert (tmp_path / "here").exists() and not outside.exists(), done.stderr
+
+
+def test_files_that_arguments_name_are_seen():
+    """Those of /tmp, which the sandbox hides, too."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        here, data = pathlib.Path(folder, "program"), pathlib.Path(folder, "data")
+        here.mkdir(), data.mkdir()
+        (data / "named").touch(), (data / "other").touch()
+        (here / "reads.cu").write_text(
+            '#include <cstdio>\nint main(int argc, char **argv) {\n    FILE *named = fopen(argv[1], "r"), '
+            '*written = fopen(argv[1], "w"), *other = fopen("%s", "r");\n'
+            "    return (named ? 0 : 1) + (written ? 2 : 0) + (other ? 4 : 0);\n}\n" % (data / "other")
+        )
+        words = [RUNGS, "try", "reads.cu", "--emulator", "address", "--", "../data/named"]
+        done = subprocess.run(words, cwd=here, check=False, capture_output=True, text=True, timeout=600)
+        refused = done.returncode == 4 and "--no-sandbox" in done.stderr
+        assert refused or done.returncode == 0, (done.returncode, done.stderr)
 
 
 def test_a_crash_is_named_with_its_place(tmp_path):
