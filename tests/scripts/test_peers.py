@@ -373,8 +373,8 @@ def test_a_sample_is_the_time_of_one_call():
 
 def test_short_calls_are_timed_many_at_once():
     peer_timing, engine = load_engine()
-    timed = [peer_timing.time_modes(engine, lambda: None, LIMITS, fetch=None)["hot"] for _ in range(20)]
-    assert max(mode["calls_per_sample"] for mode in timed) > 1  # a pilot on a busy machine may take long
+    timed = (peer_timing.time_modes(engine, lambda: None, LIMITS, fetch=None)["hot"] for _ in range(300))
+    assert any(mode["calls_per_sample"] > 1 for mode in timed)  # a pilot on a busy machine may take long
 
 
 def test_what_a_call_raises_comes_back():
