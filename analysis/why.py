@@ -33,8 +33,8 @@ class Figures:
 
 def launches(f):
     ran = sum(f.counts.get(name) or 0 for name in ("launches", "copies", "fills"))
-    tiny = [k for k in f.kernels if k is not f.longest and k["seconds"] / k["launches"] < TINY]
-    spent = GAP * (ran - 1) + sum(k["seconds"] for k in tiny)
+    each = [(k["seconds"] / k["launches"], k["launches"] - (k is f.longest)) for k in f.kernels]
+    spent = GAP * (ran - 1) + sum(one * count for one, count in each if one < TINY)
     if ran < 2 or not f.seconds:
         return 0, ""
     factor = f.seconds / max(f.seconds - spent, 0.1 * f.seconds)
