@@ -689,7 +689,7 @@ def test_arrays_updated_in_place(project):
             )
         expect(found["cuda_naive"]["verdict"] == found["peer_numpy"]["verdict"] == "pass", "a kernel and NumPy", done)
         expect(found["cpu_loop"]["timing"]["hot"]["calls_per_sample"] > 1, "calls back to back have copies", done)
-    launch = ("--launch", "update<<<ceil(n/256), 256>>>(n, a, x, y)", "--emulate", "--verify-only")
+    launch = ("--launch", "update<<<ceil(n/256), 256>>>(n, a, x, y)", "--emulate", "--verify-only", "--no-sandbox")
     done = project.start(program, "try", root / "update.cu", "--op", "updated", "n=1009 dtype=f32", *launch)
     expect(done.returncode == 0 and re.search("pass +updated/try_update", done.stderr), "a file that is bound", done)
     done = project.start(
