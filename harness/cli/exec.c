@@ -243,7 +243,7 @@ static Status prepare(Exec *e, const char *id) {
     TRY(set_parameters(e));
     TRY(case_check_function(&e->problem));
     Case named = e->problem;
-    named.accumulate = 0; /* it may hang on sizes, which the inputs say */
+    named.accumulate = 0;                                    /* it may hang on sizes, which the inputs say */
     TRY(e->op->shapes(&named, e->in_shapes, e->out_shapes)); /* for the names */
     TRY(columns_open(&e->columns, (ColumnSide){e->in_shapes, e->op->in_count, &e->in},
                      (ColumnSide){e->out_shapes, e->op->out_count, &e->out}, e->dtype));

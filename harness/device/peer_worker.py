@@ -188,11 +188,11 @@ class Worker:
         try:
             if self.sized_by_data and self.facts.get("into"):
                 return {wire.KEY_SKIP: "the data decide the sizes of the outputs: nothing can be written into them"}
+            self.peer = self.peer or import_peer(self.impls, self.variant)
             if self.facts.get("into") and (both := self.outputs.keys() & self.sets[0].keys()):
                 return {
                     wire.KEY_SKIP: f"{min(both)} is updated in place, which only peer_*.py can do: it returns the array"
                 }
-            self.peer = self.peer or import_peer(self.impls, self.variant)
             case, tunables = self.case
             if case["dtype"] in ("f16", "bf16", "e4m3", "e5m2") and case["dtype"] not in self.facts.get("dtypes", ()):
                 return {wire.KEY_SKIP: f'does not take {case["dtype"]}: VARIANT["dtypes"] says what it takes'}
