@@ -187,10 +187,10 @@ static Status take_times(Session *s) {
     for (int i = 0; i < TIMED_AT_MOST && status == STATUS_OK && !s->decided && far; i++) {
         timing_free(s->row->timing);
         status = timed_take(s, timeout, &taken);
-        far = taken && i + 1 < TIMED_AT_MOST;
+        far = false;
         if (taken) s->row->timed = true;
         if (taken && s->item->modes & (1u << MODE_FIRST)) add_first(s);
-        if (taken) status = check_clock(s, timeout, &far);
+        if (taken) status = check_clock(s, timeout, i + 1 == TIMED_AT_MOST, &far);
     }
     if (status != STATUS_OK) decide_by_status(s, status);
     return STATUS_OK;

@@ -55,9 +55,9 @@ Status timed_take(Session *s, double timeout_seconds, bool *taken);
 
 /* ---- outside.c: after timed_take(), of a variant on the CPU, where there is time for it: a row whose worker's clock runs slower
  * than this process's, or whose samples are far below what calls take, fails. Says in the row's modes whose clocks timed them.
- * *far: in: the samples can be taken again; out: nothing is decided, they are far below: the machine may have been busier after
- * them. */
-Status check_clock(Session *s, double timeout_seconds, bool *far);
+ * *far: nothing is decided, the samples are far below: the machine may have been busier after them. last: they are not taken again.
+ */
+Status check_clock(Session *s, double timeout_seconds, bool last, bool *far);
 
 /* ---- bits.c: then: do repeated calls on the first inputs give the same bits? One that gives others is compared with the
  * reference. */

@@ -73,19 +73,19 @@ static void refuse(Session *s, const Outside *call, double least, bool clocks_ag
     decide(s, VERDICT_FAIL, reason);
 }
 
-/* Between two calls the harness takes no longer, or it was not the harness. */
-static double own_most(const Session *s) {
+/* Of what was measured between two calls: the harness takes no longer, or it was not the harness. */
+static double harness_part(const Session *s, double seconds) {
     double most = OWN_MOST_SECONDS;
     for (int i = 0; i < s->instance->op->out_count; i++)
         if (instance_updates(s->instance, i)) most += RESTORED_SECONDS * (double)array_bytes(&s->instance->out[i]);
-    return most;
+    return fmin(fmax(seconds, 0), most);
 }
 
 static Status time_between(Session *s, size_t calls, double timeout, double *seconds) {
     Outside one, two;
     TRY(time_calls(s, calls, true, timeout, &one));
     TRY(time_calls(s, 2 * calls, true, timeout, &two));
-    *seconds = fmin(fmax(difference(&one, &two, calls).seconds, 0), own_most(s));
+    *seconds = harness_part(s, difference(&one, &two, calls).seconds);
     return STATUS_OK;
 }
 
@@ -106,7 +106,7 @@ static Status time_quietest(Session *s, size_t enough, bool left_out, double tim
     return STATUS_OK;
 }
 
-static Status compare_clocks(Session *s, double timeout, bool *far) {
+static Status compare_clocks(Session *s, double timeout, bool last, bool *far) {
     ModeTiming *hot = &s->row->timing[MODE_HOT];
     double least = INFINITY, own = 0, between;
     bool clocks_agree = false;
@@ -130,24 +130,22 @@ static Status compare_clocks(Session *s, double timeout, bool *far) {
     if (clocks_agree && below) {
         TRY(time_quietest(s, enough, true, timeout, &own));
         TRY(time_quietest(s, enough, false, timeout, &least));
-        below = least > FORGED * (sample + fmin(fmax(own, 0), own_most(s)));
+        below = least > FORGED * (sample + harness_part(s, own));
     }
-    *far = clocks_agree && below && *far;
+    *far = clocks_agree && below && !last;
     if (!*far && (!clocks_agree || below)) refuse(s, &call, least, clocks_agree);
     return STATUS_OK;
 }
 
-Status check_clock(Session *s, double timeout_seconds, bool *far) {
+Status check_clock(Session *s, double timeout_seconds, bool last, bool *far) {
+    *far = false;
     ModeTiming *timing = s->row->timing, *hot = &timing[MODE_HOT];
     for (int m = 0; m < MODE_COUNT; m++)
         if (timing[m].count > 0) timing[m].clock_by = CLOCK_WORKER;
     const double needed = 4 * fmax(AT_LEAST_SECONDS, s->first_seconds), spent = clock_seconds() - s->began,
                  meant = 2 * s->options->seconds_per_mode; /* cold and hot */
-    if (s->choice->entry->backend == BACKEND_PEER || hot->count == 0 || needed > SHARE_OF_ROW * fmax(spent, meant)) {
-        *far = false;
+    if (s->choice->entry->backend == BACKEND_PEER || hot->count == 0 || needed > SHARE_OF_ROW * fmax(spent, meant))
         return STATUS_OK;
-    }
-    const Status status = compare_clocks(s, timeout_seconds, far);
-    *far = *far && status == STATUS_OK;
+    const Status status = compare_clocks(s, timeout_seconds, last, far);
     return status == STATUS_UNSUPPORTED ? STATUS_OK : status; /* calls that allocate are not repeated */
 }

@@ -34,7 +34,7 @@ static void patches_of(const Worker *worker, int j, void *to, size_t state, Patc
     const int input = worker->in_place.input[j];
     memset(out, 0, VARY_PATCHES * sizeof *out);
     if (state == 0 || worker->rotation.set >= 0 || worker->rotation.how[input] == VARY_NOTHING) return;
-    const Rewriting rewriting = rotation_rewriting(worker, input, to);
+    const Rewriting rewriting = rotation_rewriting(worker, input, false, to);
     vary_patches(&rewriting, state, out);
     for (int k = VARY_PLACES; k < VARY_PATCHES; k++) out[k].size = 0; /* back to state 0: it comes from there */
 }

@@ -87,9 +87,9 @@ void rotation_end(Worker *worker) {
 
 /* ---- Data of a key. */
 
-Rewriting rotation_rewriting(const Worker *worker, int i, void *to) {
+Rewriting rotation_rewriting(const Worker *worker, int i, bool almost, void *to) {
     const Array *in = &worker->buffers_in[i].array;
-    return (Rewriting){.how = vary_input(worker->rotation.how[i], worker->rotation.key, i, array_count(in), false),
+    return (Rewriting){.how = vary_input(worker->rotation.how[i], worker->rotation.key, i, array_count(in), almost),
                        .dtype = in->dtype,
                        .n = array_count(in),
                        .a = worker->host_in[0][i].data,
@@ -104,7 +104,6 @@ static bool is_rewritten(const Worker *worker, int i) {
     return true;
 }
 
-/* almost: but for a few elements of each input. */
 static Status vary_inputs(Worker *worker, uint64_t key, bool almost) {
     Rotation *rotation = &worker->rotation;
     rotation->rewritten = 0;
@@ -114,11 +113,11 @@ static Status vary_inputs(Worker *worker, uint64_t key, bool almost) {
     rotation->set = -1;
     for (int i = 0; i < worker->in_count; i++) {
         Buffer *in = &worker->buffers_in[i];
-        const Vary how = vary_input(rotation->how[i], key, i, array_count(&in->array), almost);
-        if (how.how == VARY_NOTHING || in->bytes == 0) continue;
-        TRY(rotation->on_device ? buffer_vary(in, &how, rotation->sets[0][i], rotation->sets[1][i])
-                                : buffer_vary_from_host(in, &how, worker->host_in[0][i].data, worker->host_in[1][i].data));
-        if (is_rewritten(worker, i)) rotation->rewriting[rotation->rewritten++] = rotation_rewriting(worker, i, in->array.data);
+        if (rotation->how[i] == VARY_NOTHING || in->bytes == 0) continue;
+        const Rewriting made = rotation_rewriting(worker, i, almost, in->array.data);
+        TRY(rotation->on_device ? buffer_vary(in, &made.how, rotation->sets[0][i], rotation->sets[1][i])
+                                : buffer_vary_from_host(in, &made.how, made.a, made.b));
+        if (is_rewritten(worker, i)) rotation->rewriting[rotation->rewritten++] = made;
     }
     return in_place_restore(worker);
 }

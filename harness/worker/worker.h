@@ -230,8 +230,8 @@ Status rotation_use(Worker *worker, uint64_t key);
 /* On the CPU its between(). */
 Status rotation_between(void *context, size_t state, bool called);
 
-/* How input i becomes that of the key, at `to`. */
-Rewriting rotation_rewriting(const Worker *worker, int i, void *to);
+/* How input i becomes that of the key, at `to`. almost: but for a few elements. */
+Rewriting rotation_rewriting(const Worker *worker, int i, bool almost, void *to);
 
 /* ---- in_place.c: arrays that run() updates. The variant sees the output's buffer; the input's keeps what the array begins as. */
 

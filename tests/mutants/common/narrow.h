@@ -11,7 +11,7 @@ typedef struct Narrow {
     bool inputs;    /* f16 becomes bf16, bf16 a number of four digits, of 8 bits one of two */
     bool truncates; /* outputs, of 16 and of 32 bits */
     int f32_digits; /* of an f32 input: of its fraction; 0: all */
-    bool factors;   /* what is to be of the type of sums is rounded to that of the elements */
+    bool factors;   /* factors are rounded to the elements' type, although sums have a wider one */
 } Narrow;
 
 static inline bool is_narrow(const VariantArgs *args) {
