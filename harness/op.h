@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/case.h"
 #include "base/params.h"
+#include "base/reads.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -67,10 +68,10 @@ typedef struct Op {
      * gave, and sets the first dimension of outputs sized by data. bound: index into bounds; each is an oracle of its own here. */
     Status (*exact)(const Case *problem, const Array *in, int bound, Array *out);
     Work (*work)(const Case *problem);
-    /* The fewest bytes of its inputs that any correct variant reads for this data: those that an output depends on. Data that
-     * spares reads counts (a NaN that decides an output alone), data that has to be read to know it does not (constants). Never too
-     * many: a row that is faster than the device moves these and its outputs fails. bound: as for reference(). NULL: every byte. */
-    double (*least_read)(const Case *problem, const Array *in, int bound);
+    /* Which bytes of its inputs any correct variant reads for this data: those that an output depends on. Data that spares reads
+     * counts (a NaN that decides an output alone), data that has to be read to know it does not (constants). Never too many: a row
+     * that is faster than the device moves their sectors and its outputs fails. bound: as for reference(). NULL: every byte. */
+    void (*least_read)(const Case *problem, const Array *in, int bound, Reads *reads);
     /* Wrong definitions, by name, at most OP_MAX_WRONG, NULL last: what a slip makes of the op's own, such as a window of one
      * element more. A row says which of them its tolerances would let pass (verify/definitions.h). NULL: none. */
     const char *const *wrong;

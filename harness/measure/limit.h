@@ -18,6 +18,11 @@ extern "C" {
 
 static const double LIMIT_BYTES_MAX = 2.0 * (1 << 30); /* GPU; read and written together */
 
+/* What memory moves at least: a sector of a GPU, a cache line of a CPU. Bytes that have to be read cost theirs. */
+static inline int limit_sector_bytes(bool gpu) {
+    return gpu ? 32 : 64;
+}
+
 typedef struct LimitTask {
     double read, written; /* bytes */
     unsigned modes;       /* bit m: Mode m */

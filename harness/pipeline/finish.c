@@ -160,6 +160,7 @@ static void write_limits(Row *row, const Moved *moved) {
         if (!(held_modes(row) & 1u << m) || !isfinite(limit->seconds)) continue;
         timed->limit.seconds = limit->seconds;
         timed->limit.bytes_read = moved->read, timed->limit.bytes_written = moved->written;
+        timed->limit.sector_bytes = limit_sector_bytes(moved->kind != 0);
         timed->limit.share = limit->seconds / timed->stats.median;
         snprintf(timed->limit.kernel, sizeof timed->limit.kernel, "%s", limit->kernel);
     }
@@ -198,7 +199,7 @@ static bool limits_hold(const Session *session, char reason[512]) {
     Mode mode = MODE_COUNT;
     write_rates(row);
     if (!why) {
-        wanted.read = instance_least_read(session->instance, session->bound);
+        wanted.read = instance_least_read(session->instance, session->bound, wanted.kind != 0);
         wanted.written = find_written(session->instance, session->choice->entry);
         why = wanted.read + wanted.written == 0 ? "no bytes to move" : hold(limits, &wanted, row, &mode, reason);
     }

@@ -481,13 +481,19 @@ bool instance_updates(const Instance *instance, int output) {
     return !op->sized_by_data && array_updated(&instance->out[output], instance->in[DATA_FIRST], op->in_count) >= 0;
 }
 
-double instance_least_read(Instance *instance, int bound) {
+static double least_read(const Instance *instance, DataSet set, int bound, int sector_bytes) {
     const Op *op = instance->op;
-    double *known = &instance->least_read[bound], least = INFINITY;
+    if (!op->least_read) return (double)instance_input_bytes(instance, set);
+    Reads reads = {0};
+    while (1 << reads.shift < sector_bytes) reads.shift++;
+    op->least_read(&instance->cases[set], instance->in[set], bound, &reads);
+    return reads_bytes(&reads, instance->in[set], op->in_count);
+}
+
+double instance_least_read(Instance *instance, int bound, bool on_gpu) {
+    double *known = &instance->least_read[on_gpu][bound], least = INFINITY;
     for (int s = DATA_FIRST; *known == 0 && s < DATA_COUNT; s++) {
-        if (!instance->loaded[s]) continue;
-        least = fmin(least, op->least_read ? op->least_read(&instance->cases[s], instance->in[s], bound)
-                                           : (double)instance_input_bytes(instance, (DataSet)s));
+        if (instance->loaded[s]) least = fmin(least, least_read(instance, (DataSet)s, bound, limit_sector_bytes(on_gpu)));
     }
     if (*known == 0) *known = least;
     return *known;

@@ -37,7 +37,7 @@ typedef struct Instance {
     bool own_data;           /* inputs came from the user: there is only the first set */
     Reference reference[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];
     Array exact[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];                  /* the same for ops with exact() */
-    double least_read[INSTANCE_MAX_BOUNDS];                                       /* 0: not asked for yet */
+    double least_read[2][INSTANCE_MAX_BOUNDS];                                    /* on a CPU, a GPU; 0: not asked for yet */
     Definitions definitions[DATA_SECOND + 1][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS]; /* of the outputs that have a bit in `defined` */
     unsigned defined[DATA_SECOND + 1][INSTANCE_MAX_BOUNDS];
 } Instance;
@@ -52,9 +52,9 @@ void instance_destroy(Instance *instance);
 size_t instance_bytes(const Instance *instance);
 /* Of the set's inputs alone. */
 size_t instance_input_bytes(const Instance *instance, DataSet set);
-/* The fewest bytes that a correct variant reads in a timed call (op.h), of the set that needs least. Asked once for each bound: a
- * pass over the inputs takes a second where there are many. */
-double instance_least_read(Instance *instance, int bound);
+/* The fewest bytes, of whole sectors, that a correct variant reads in a timed call (op.h), of the set that needs least. Asked once
+ * for each bound: a pass over the inputs takes a second where there are many. */
+double instance_least_read(Instance *instance, int bound, bool on_gpu);
 /* Is this output an array that is updated in place? */
 bool instance_updates(const Instance *instance, int output);
 /* Generates the set's inputs, and those of the sets that it is made from (nothing to do if they are there). */

@@ -351,9 +351,9 @@ json_t *timing_json(const ModeTiming *timing) {
     fields_write(STATS, &timing->stats, json);
     fields_write(RATES, timing, json);
     if (timing->limit.kernel[0])
-        limit = json_pack("{s:f, s:f, s:f, s:s, s:f}", KEY_SECONDS, timing->limit.seconds, KEY_BYTES_READ, timing->limit.bytes_read,
-                          KEY_BYTES_WRITTEN, timing->limit.bytes_written, KEY_KERNEL, timing->limit.kernel, "share",
-                          timing->limit.share);
+        limit = json_pack("{s:f, s:f, s:f, s:i, s:s, s:f}", KEY_SECONDS, timing->limit.seconds, KEY_BYTES_READ,
+                          timing->limit.bytes_read, KEY_BYTES_WRITTEN, timing->limit.bytes_written, "sector_bytes",
+                          timing->limit.sector_bytes, KEY_KERNEL, timing->limit.kernel, "share", timing->limit.share);
     json_object_set_new(json, "limit", limit);
     return json;
 }

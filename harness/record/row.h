@@ -88,7 +88,8 @@ typedef struct ModeTiming {
     double bytes_per_second, elements_per_second; /* NaN: none */
     struct {
         double seconds, bytes_read, bytes_written, share;
-        char kernel[64]; /* "": no limit */
+        int sector_bytes; /* in which bytes_read is counted */
+        char kernel[64];  /* "": no limit */
     } limit;
 } ModeTiming;
 

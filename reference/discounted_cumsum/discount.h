@@ -60,16 +60,13 @@ Status discount_adopt(const Array *x, const Array *gamma, const Array *reset, co
 Status discount_generate_gamma(const Case *problem, Array *gamma);
 Status discount_generate_reset(const Case *problem, Array *reset);
 
-/* What sums of x, or of dy in the gradient, depend on (Op.least_read). */
-typedef struct DiscountReads {
-    double elements; /* of x */
-    double carried;  /* of them those into which something is carried: their factors count too */
-    double cuts;     /* elements that begin a segment, but no row */
-    double resets;   /* elements whose reset decides what their sum is: finite ones behind the first of a row */
-} DiscountReads;
-DiscountReads discount_reads(const Discount *self, const Array *x);
-/* Bytes of gamma and reset. */
-double discount_factor_reads(const Case *problem, const Discount *self, const DiscountReads *reads);
+/* Op.least_read of sums of an input, x, or dy in the gradient: its elements, their factors and resets. */
+typedef struct DiscountNeeds {
+    const Discount *self;
+    const Array *in;
+    int summed, gamma, reset; /* inputs */
+} DiscountNeeds;
+void discount_least_read(const DiscountNeeds *needs, Reads *reads);
 
 Discount discount_of(const Case *problem, const Array *gamma, const Array *reset);
 

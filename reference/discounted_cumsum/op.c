@@ -189,44 +189,37 @@ Discount discount_of(const Case *problem, const Array *gamma, const Array *reset
 
 static const double GAMMA_FELT = 1e-3; /* with a smaller discount a variant might do without what is carried */
 
-/* An element counts unless a NaN or an infinity is carried into it, which may decide its sum alone. In the order in which sums
- * grow: from the right, unless they are left or (not both) transposed. */
-static DiscountReads row_reads(const Discount *self, const Array *x, size_t row) {
-    const bool from_left = self->left != self->adjoint;
-    const unsigned char *reset = self->reset ? self->reset + row * self->n : NULL;
-    DiscountReads reads = {0};
+/* An element counts unless a NaN or an infinity that is carried into it may decide its sum alone; of finite ones the factor by
+ * which something is carried, and the reset (not a row's first), too. In the order in which sums grow: from the right, unless they
+ * are left or (not both) transposed. */
+static void need_row(const void *of, size_t row, Reads *reads) {
+    const DiscountNeeds *needs = of;
+    const Discount *self = needs->self;
+    const Array *x = &needs->in[needs->summed];
+    const bool from_left = self->left != self->adjoint, carries = self->terms > 1 && self->n > 1;
+    const bool felt = carries && self->reset && fabs(self->gamma_written) >= GAMMA_FELT;
+    const size_t begin = row * self->n;
     size_t decided = 0; /* so many further elements get a NaN or an infinity */
-    bool first = true;
+    bool first = true, carried = false;
     for (size_t step = 0; step < self->n; step++) {
-        const size_t i = from_left ? step : self->n - 1 - step, before = from_left ? i - 1 : i + 1;
-        const bool cut = step > 0 && reset && reset[self->adjoint ? before : i];
-        if (cut) reads.cuts++, first = true, decided = 0;
-        if (decided == 0) reads.elements++, reads.carried += !first;
-        if (decided > 0) decided--;
-        const bool finite = isfinite(number_at(x, row * self->n + i));
-        reads.resets += step > 0 && finite;
-        if (!finite) decided = self->terms - 1;
+        const size_t i = begin + (from_left ? step : self->n - 1 - step), before = from_left ? i - 1 : i + 1;
+        const size_t edge = self->adjoint ? before : i; /* has the factor, and the reset, between the two */
+        const bool finite = isfinite(number_at(x, i));
+        if (step > 0 && self->reset && self->reset[edge]) first = true, decided = 0;
+        if (decided == 0) reads_need_elements(reads, needs->summed, needs->in, i, 1);
+        if (decided == 0 && !first && carries && finite) {
+            if (self->gamma_per == GAMMA_ELEMENT) reads_need_elements(reads, needs->gamma, needs->in, edge, 1);
+            carried = true;
+        }
+        if (step > 0 && finite && felt) reads_need(reads, needs->reset, edge, 1);
+        decided = finite ? decided - (decided > 0) : self->terms - 1;
         first = false;
     }
-    return reads;
+    if (carried && self->gamma_per == GAMMA_ROW) reads_need_elements(reads, needs->gamma, needs->in, row, 1);
 }
 
-DiscountReads discount_reads(const Discount *self, const Array *x) {
-    double elements = 0, carried = 0, cuts = 0, resets = 0;
-#pragma omp parallel for schedule(static) reduction(+ : elements, carried, cuts, resets)
-    for (size_t row = 0; row < self->batch; row++) {
-        const DiscountReads reads = row_reads(self, x, row);
-        elements += reads.elements, carried += reads.carried, cuts += reads.cuts, resets += reads.resets;
-    }
-    return (DiscountReads){elements, carried, cuts, resets};
-}
-
-double discount_factor_reads(const Case *problem, const Discount *self, const DiscountReads *reads) {
-    if (self->terms < 2 || self->n < 2) return 0; /* nothing is carried */
-    const double size = (double)dtype_size(problem->dtype);
-    const double gamma = self->gamma_per == GAMMA_ELEMENT ? reads->carried : self->gamma_per == GAMMA_ROW ? (double)self->batch : 0;
-    const bool felt = fabs(params_real(&problem->params, "gamma")) >= GAMMA_FELT;
-    return size * gamma + (self->reset && felt ? reads->resets : 0);
+void discount_least_read(const DiscountNeeds *needs, Reads *reads) {
+    reads_need_parts(reads, needs->self->batch, need_row, needs);
 }
 
 /* ---- The op. */
@@ -300,11 +293,10 @@ static Work work(const Case *problem) {
                   .elements = elements};
 }
 
-static double least_read(const Case *problem, const Array *in, int bound) {
+static void least_read(const Case *problem, const Array *in, int bound, Reads *reads) {
     (void)bound;
     const Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
-    const DiscountReads reads = discount_reads(&self, &in[IN_X]);
-    return reads.elements * (double)dtype_size(problem->dtype) + discount_factor_reads(problem, &self, &reads);
+    discount_least_read(&(DiscountNeeds){&self, in, IN_X, IN_GAMMA, IN_RESET}, reads);
 }
 
 static bool wrong_value(const Case *problem, const Array *in, const Reference *right, int which, int output, size_t element,

@@ -76,18 +76,28 @@ static Work work(const Case *problem) {
     return (Work){.bytes = bytes, .flops = 6 * elements, .elements = elements};
 }
 
-/* x counts by what dgamma depends on: not the last element of a segment, which is carried nowhere; and nothing of it where a NaN,
- * an infinity or an overflow may decide dgamma alone. */
-static double least_read(const Case *problem, const Array *in, int bound) {
+/* Of x what dgamma depends on: not the last element of a segment, in the order in which sums grow, which is carried nowhere. */
+static void need_row_of_x(const void *of, size_t row, Reads *reads) {
+    const DiscountNeeds *needs = of;
+    const Discount *self = needs->self;
+    const size_t n = self->n;
+    for (size_t i = 0; i < n; i++) {
+        const size_t next = self->left ? i + 1 : i - 1; /* n or more: none */
+        if (next < n && !(self->reset && self->reset[row * n + next])) reads_need_elements(reads, IN_X, needs->in, row * n + i, 1);
+    }
+}
+
+/* Nothing of x where a NaN, an infinity or an overflow may decide dgamma alone. */
+static void least_read(const Case *problem, const Array *in, int bound, Reads *reads) {
     (void)bound;
     Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
     self.adjoint = true;
-    const DiscountReads reads = discount_reads(&self, &in[IN_DY]);
+    const DiscountNeeds needs = {&self, in, IN_DY, IN_GAMMA, IN_RESET};
+    discount_least_read(&needs, reads);
     const size_t count = array_count(&in[IN_X]);
-    bool finite = fabs(params_real(&problem->params, "gamma")) <= 1;
+    bool finite = fabs(self.gamma_written) <= 1;
     for (size_t i = 0; i < count && finite; i++) finite = isfinite(number_at(&in[IN_X], i)) && isfinite(number_at(&in[IN_DY], i));
-    const double x = finite && self.terms > 1 ? (double)self.batch * (double)(self.n - 1) - reads.cuts : 0;
-    return (reads.elements + x) * (double)dtype_size(problem->dtype) + discount_factor_reads(problem, &self, &reads);
+    if (finite && self.terms > 1) reads_need_parts(reads, self.batch, need_row_of_x, &needs);
 }
 
 enum { WRONG_CARRY = 4 };

@@ -203,7 +203,7 @@ static size_t series_reads(const Ewm *self, const Array *x, size_t begin, size_t
     return read;
 }
 
-static double least_read(const Case *problem, const Array *in, int bound) {
+static void least_read(const Case *problem, const Array *in, int bound, Reads *reads) {
     (void)bound;
     const Params *params = &problem->params;
     const Ewm self = {
@@ -215,14 +215,12 @@ static double least_read(const Case *problem, const Array *in, int bound) {
     };
     Dd alpha, q;
     decay(params, &alpha, &q);
-    if (self.agg != EWM_MEAN && q.hi == 0) return 0; /* every output is NaN */
-    double bytes = 0;
+    if (self.agg != EWM_MEAN && q.hi == 0) return; /* every output is NaN */
     for (size_t begin = 0, end; begin < self.n; begin = end) {
         const size_t read = series_reads(&self, &in[IN_X], begin, &end);
-        bytes += (double)read * (double)dtype_size(problem->dtype);
-        if (self.starts && read > 1) bytes += (double)(read - 1);
+        reads_need_elements(reads, IN_X, in, begin, read);
+        if (self.starts && read > 1) reads_need(reads, IN_STARTS, begin + 1, read - 1);
     }
-    return bytes;
 }
 
 RUNGS_OP(ewm) = {

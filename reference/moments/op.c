@@ -132,18 +132,19 @@ static Work work(const Case *problem) {
 }
 
 /* Columns without NaN and infinities, of which one element may decide every output, and the weights if there is such a column. */
-static double least_read(const Case *problem, const Array *in, int bound) {
+static void least_read(const Case *problem, const Array *in, int bound, Reads *reads) {
     (void)problem, (void)bound;
     const size_t rows = in[0].shape[0], cols = in[0].shape[1];
     bool *decided = calloc(cols, sizeof *decided);
-    if (!decided) return 0;
+    if (!decided) return;
     for (size_t row = 0; row < rows; row++)
         for (size_t c = 0; c < cols; c++)
             if (!isfinite(number_at(&in[0], row * cols + c))) decided[c] = true;
-    size_t read = 0;
-    for (size_t c = 0; c < cols; c++) read += decided[c] ? 0 : rows;
+    for (size_t row = 0; row < rows; row++)
+        for (size_t c = 0; c < cols; c++)
+            if (!decided[c]) reads_need_elements(reads, 0, in, row * cols + c, 1);
+    if (reads->of[0].count > 0) reads_need(reads, 1, 0, array_bytes(&in[1]));
     free(decided);
-    return (double)(read * dtype_size(in[0].dtype) + (read > 0 ? array_bytes(&in[1]) : 0));
 }
 
 enum { WRONG_DDOF, WRONG_BIAS, WRONG_EXCESS, WRONG_WEIGHTS };

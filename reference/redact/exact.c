@@ -44,11 +44,12 @@ static bool equals(Bytes text, const char *word) {
     return text.count == strlen(word) && memcmp(text.at, word, text.count) == 0;
 }
 
-static bool contains(Bytes text, const char *word) {
+/* Where a word is; SIZE_MAX: nowhere. */
+static size_t find(Bytes text, const char *word) {
     const size_t length = strlen(word);
     for (size_t i = 0; i + length <= text.count; i++)
-        if (memcmp(text.at + i, word, length) == 0) return true;
-    return false;
+        if (memcmp(text.at + i, word, length) == 0) return i;
+    return SIZE_MAX;
 }
 
 static Redacted exact_row(const Array *in, size_t row) {
@@ -74,7 +75,7 @@ static Bytes next_token(Bytes *rest) {
 /* "X X" rows go through the same split, which leaves them as they are. */
 static Redacted api_row(const Array *in, size_t row) {
     const Array *names = &in[REDACT_NAMES_OFFSETS], *visibilities = &in[REDACT_VISIBILITIES_OFFSETS];
-    if (!valid_at(visibilities, row) || !contains(text_at(visibilities, row), "public")) return HIDDEN;
+    if (!valid_at(visibilities, row) || find(text_at(visibilities, row), "public") == SIZE_MAX) return HIDDEN;
     if (!valid_at(names, row)) return (Redacted){.null = true};
     Bytes rest = text_at(names, row);
     const Bytes one = next_token(&rest), two = next_token(&rest);
@@ -185,44 +186,61 @@ Status redact_exact(const Case *problem, const Array *in, int bound, Array *out)
     return status;
 }
 
-/* What a row needs of its inputs. */
-typedef struct RowReads {
-    size_t offsets, chars;
-    bool names_bit, visibilities_bit; /* of the bitmaps, where there are any */
-} RowReads;
+/* ---- What any correct variant reads: see Op.least_read. */
 
-static RowReads row_reads(const Array *in, RedactBound bound, size_t row) {
-    enum { PUBLIC_BYTES = 6 };
+enum { PUBLIC_BYTES = 6 };
+
+static void need_bytes(Reads *reads, int chars, const Array *in, Bytes text) {
+    if (text.count) reads_need(reads, chars, (size_t)(text.at - (const unsigned char *)in[chars].data), text.count);
+}
+
+/* To know that a text does not contain a word of six bytes, one byte in six has to be known: of six in one sector that sector. */
+static void need_every_sixth(Reads *reads, const Array *in, Bytes text) {
+    const size_t end = (size_t)(text.at - (const unsigned char *)in[REDACT_VISIBILITIES_CHARS].data) + text.count;
+    for (size_t i = end - text.count; i + PUBLIC_BYTES <= end; i += PUBLIC_BYTES)
+        if (reads->shift == 0 || i >> reads->shift == (i + PUBLIC_BYTES - 1) >> reads->shift)
+            reads_need(reads, REDACT_VISIBILITIES_CHARS, i, 1);
+}
+
+static void need_visibility(Reads *reads, const Array *in, RedactBound bound, Bytes text, bool hidden) {
+    if (hidden && text.count && (bound == REDACT_API || text.count == PUBLIC_BYTES)) need_every_sixth(reads, in, text);
+    if (hidden) return;
+    const size_t at = find(text, "public"), behind = at + PUBLIC_BYTES;
+    if (find((Bytes){text.at + behind, text.count - behind}, "public") != SIZE_MAX) return; /* either one will do */
+    need_bytes(reads, REDACT_VISIBILITIES_CHARS, in, (Bytes){text.at + at, PUBLIC_BYTES});
+}
+
+static void need_row(Reads *reads, const Array *in, RedactBound bound, size_t row) {
     const Array *names = &in[REDACT_NAMES_OFFSETS], *visibilities = &in[REDACT_VISIBILITIES_OFFSETS];
     const bool name_valid = valid_at(names, row), visibility_valid = valid_at(visibilities, row), api = bound == REDACT_API;
     const Redacted redacted = redact_row(in, bound, row);
     const bool hidden = !redacted.null && redacted.head.at == HIDDEN.head.at;
-    RowReads reads = {.names_bit = api ? !hidden : visibility_valid, .visibilities_bit = api ? !hidden : name_valid};
-    if (!visibility_valid || (!api && !name_valid)) return reads;
-    const size_t visibility = text_at(visibilities, row).count;
-    reads.offsets = 1;
-    /* To know that a text does not contain a word of six bytes, one byte in six has to be known. */
-    reads.chars = !hidden ? PUBLIC_BYTES : api ? visibility / PUBLIC_BYTES : visibility == PUBLIC_BYTES;
-    if (hidden || redacted.null) return reads;
-    const size_t name = text_at(names, row).count, copied = redacted_bytes(&redacted) - 1;
-    reads.offsets++;
-    reads.chars += copied < name ? copied : name; /* without a space the first character is copied twice */
-    return reads;
+    if (in[REDACT_NAMES_VALIDITY].shape[0] && (api ? !hidden : visibility_valid))
+        reads_need(reads, REDACT_NAMES_VALIDITY, row / 8, 1);
+    if (in[REDACT_VISIBILITIES_VALIDITY].shape[0] && (api ? !hidden : name_valid))
+        reads_need(reads, REDACT_VISIBILITIES_VALIDITY, row / 8, 1);
+    if (!visibility_valid || (!api && !name_valid)) return;
+    reads_need_elements(reads, REDACT_VISIBILITIES_OFFSETS, in, row, 1);
+    need_visibility(reads, in, bound, text_at(visibilities, row), hidden);
+    if (hidden || redacted.null) return;
+    reads_need_elements(reads, REDACT_NAMES_OFFSETS, in, row, 1);
+    need_bytes(reads, REDACT_NAMES_CHARS, in, redacted.tail);
+    need_bytes(reads, REDACT_NAMES_CHARS, in, redacted.head); /* within the tail, or behind it */
 }
 
-double redact_least_read(const Case *problem, const Array *in, int bound) {
-    const size_t rows = row_count(in), bytes = redact_validity_bytes(rows);
-    size_t offsets = 0, others = 0;
-#pragma omp parallel for schedule(static) reduction(+ : offsets, others)
-    for (size_t byte = 0; byte < bytes; byte++) {
-        bool names_bits = false, visibilities_bits = false;
-        for (size_t row = 8 * byte; row < 8 * (byte + 1) && row < rows; row++) {
-            const RowReads reads = row_reads(in, (RedactBound)bound, row);
-            offsets += reads.offsets, others += reads.chars;
-            names_bits |= reads.names_bit, visibilities_bits |= reads.visibilities_bit;
-        }
-        if (in[REDACT_NAMES_VALIDITY].shape[0] > 0 && names_bits) others++;
-        if (in[REDACT_VISIBILITIES_VALIDITY].shape[0] > 0 && visibilities_bits) others++;
-    }
-    return (double)offsets * (double)dtype_size(problem->dtype) + (double)others;
+typedef struct Needs {
+    const Array *in;
+    RedactBound bound;
+} Needs;
+
+static void need_chunk(const void *of, size_t chunk, Reads *reads) {
+    const Needs *needs = of;
+    const size_t rows = row_count(needs->in);
+    for (size_t row = chunk * CHUNK_ROWS; row < (chunk + 1) * CHUNK_ROWS && row < rows; row++)
+        need_row(reads, needs->in, needs->bound, row);
+}
+
+void redact_least_read(const Case *problem, const Array *in, int bound, Reads *reads) {
+    (void)problem;
+    reads_need_parts(reads, (row_count(in) + CHUNK_ROWS - 1) / CHUNK_ROWS, need_chunk, &(Needs){in, (RedactBound)bound});
 }

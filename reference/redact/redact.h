@@ -82,6 +82,6 @@ Status redact_exact(const Case *problem, const Array *in, int bound, Array *out)
 Status redact_count(const Array *in, RedactBound bound, size_t *bytes);
 /* Op.least_read: offsets, lengths and masks decide most rows; characters are read of visibilities that may be public, and of names
  * those that reach the output. */
-double redact_least_read(const Case *problem, const Array *in, int bound);
+void redact_least_read(const Case *problem, const Array *in, int bound, Reads *reads);
 
 #endif

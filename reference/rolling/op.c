@@ -70,21 +70,20 @@ static Work work(const Case *problem) {
 
 /* Elements of windows without NaN and infinities: a NaN in place of any of them changes an output. Other windows may be decided by
  * one element, incomplete ones by none, and a user's function may look at none. */
-static double least_read(const Case *problem, const Array *in, int bound) {
+static void least_read(const Case *problem, const Array *in, int bound, Reads *reads) {
     (void)bound;
     const size_t n = array_count(&in[0]), w = vector_size(problem, "window");
     const int agg = params_choice(&problem->params, "agg");
-    if (agg == ROLLING_APPLY || ((agg == ROLLING_VAR || agg == ROLLING_STD) && w == 1)) return 0;
-    size_t read = 0, run = 0;
+    if (agg == ROLLING_APPLY || ((agg == ROLLING_VAR || agg == ROLLING_STD) && w == 1)) return;
+    size_t run = 0;
     for (size_t i = 0; i <= n; i++) {
         if (i < n && isfinite(number_at(&in[0], i))) {
             run++;
             continue;
         }
-        if (run >= w) read += run;
+        if (run >= w) reads_need_elements(reads, 0, in, i - run, run);
         run = 0;
     }
-    return (double)read * (double)dtype_size(problem->dtype);
 }
 
 static bool runs_user_code(const Case *problem) {

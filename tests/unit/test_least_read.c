@@ -4,6 +4,8 @@
 
 #include <omp.h>
 
+enum { SECTOR_SHIFT = 5 };
+
 static bool same_outputs(const Scan *self, const double *const before[]) {
     for (int i = 0; i < self->op->out_count; i++)
         for (size_t k = 0; k < array_count(&self->out[i]); k++)
@@ -27,7 +29,8 @@ static bool matters(Scan *self, Array *in, size_t k, const double *const before[
     return changed;
 }
 
-static double bytes_that_matter(Scan *self) {
+/* Bytes in sectors of 2^shift bytes that hold an element which matters. */
+static double bytes_that_matter(Scan *self, int shift) {
     double *before[OP_MAX_ARRAYS], bytes = 0;
     scan_reference(self, 0);
     for (int i = 0; i < self->op->out_count; i++) {
@@ -36,15 +39,26 @@ static double bytes_that_matter(Scan *self) {
         assert_non_null(before[i]);
         memcpy(before[i], self->reference[i].value, size);
     }
-    for (int i = 0; i < self->op->in_count; i++)
-        for (size_t k = 0; k < array_count(&self->in[i]); k++)
-            if (matters(self, &self->in[i], k, (const double *const *)before)) bytes += (double)dtype_size(self->in[i].dtype);
+    for (int i = 0; i < self->op->in_count; i++) {
+        const size_t size = dtype_size(self->in[i].dtype), all = array_bytes(&self->in[i]), sector = (size_t)1 << shift;
+        double of_input = 0;
+        for (size_t begin = 0, end; begin < all; begin = end) {
+            bool needed = false;
+            end = begin + (sector > size ? sector : size);
+            for (size_t k = begin / size; k * size < end && k * size < all && !needed; k++)
+                needed = matters(self, &self->in[i], k, (const double *const *)before);
+            if (needed) of_input += (double)(end - begin);
+        }
+        bytes += of_input < (double)all ? of_input : (double)all;
+    }
     for (int i = 0; i < self->op->out_count; i++) free(before[i]);
     return bytes;
 }
 
-static double least_of(const Scan *self) {
-    return self->op->least_read(&self->problem, self->in, 0);
+static double least_of(const Scan *self, int shift) {
+    Reads reads = {.shift = shift};
+    self->op->least_read(&self->problem, self->in, 0, &reads);
+    return reads_bytes(&reads, self->in, self->op->in_count);
 }
 
 /* Never more than what matters; for ordinary data nearly all of it. */
@@ -86,9 +100,11 @@ static void never_more_than_what_matters(void **state) {
                     for (int i = 0; i < self.op->in_count; i++)
                         for (size_t k = 0; self.in[i].dtype == DTYPE_U8 && k < array_count(&self.in[i]); k++)
                             array_set(&self.in[i], k, (k * (size_t)seed) % 5 == 2);
-                const double least = least_of(&self), most = bytes_that_matter(&self);
-                if (!(least <= most)) fail_msg("%s: %g bytes have to be read, but only %g matter", self.text, least, most);
-                if (f != 1 && !(least >= 0.85 * most)) fail_msg("%s: %g bytes of %g that matter", self.text, least, most);
+                for (int shift = 0; shift <= SECTOR_SHIFT; shift += SECTOR_SHIFT) {
+                    const double least = least_of(&self, shift), most = bytes_that_matter(&self, shift);
+                    if (!(least <= most)) fail_msg("%s: %g bytes have to be read, but only %g matter", self.text, least, most);
+                    if (f != 1 && !(least >= 0.85 * most)) fail_msg("%s: %g bytes of %g that matter", self.text, least, most);
+                }
                 scan_close(&self);
             }
 }
@@ -96,7 +112,7 @@ static void never_more_than_what_matters(void **state) {
 static double least_after(const char *text, size_t element, double value) {
     Scan self = scan_open("%s dtype=f64 input=ones", text);
     array_set(&self.in[0], element, value);
-    const double least = least_of(&self);
+    const double least = least_of(&self, 0);
     scan_close(&self);
     return least;
 }
@@ -118,8 +134,50 @@ static void known_answers(void **state) {
     assert_true(least_after("moments rows=4 cols=2", 3, NAN) == 32); /* the other column */
 }
 
+static void sectors_are_counted_once(void **state) {
+    (void)state;
+    const Array in[] = {array_1d("a", DTYPE_U8, 1000), array_1d("b", DTYPE_F64, 100)};
+    Reads up = {.shift = 5}, down = {.shift = 5}, back = {.shift = 5};
+    reads_need(&up, 0, 30, 0);
+    reads_need(&up, 0, 30, 4); /* sectors 0 and 1 */
+    reads_need(&up, 0, 63, 1);
+    reads_need(&up, 0, 200, 1);            /* 6 */
+    reads_need_elements(&up, 1, in, 3, 2); /* 0 and 1 of the other input */
+    assert_true(reads_bytes(&up, in, 2) == 3 * 32 + 2 * 32);
+    for (size_t i = 100; i-- > 0;) reads_need_elements(&down, 1, in, i, i % 8 == 0);
+    assert_true(reads_bytes(&down, in, 2) == 13 * 32);
+    reads_need(&back, 0, 0, 1);
+    reads_need(&back, 0, 900, 1);
+    reads_need(&back, 0, 400, 32); /* too few rather than too many */
+    assert_true(reads_bytes(&back, in, 2) == 2 * 32);
+    reads_need(&back, 0, 0, 1000);
+    assert_true(reads_bytes(&back, in, 2) <= 1000);
+}
+
+static void need_part(const void *of, size_t part, Reads *reads) {
+    const size_t bytes = *(const size_t *)of;
+    reads_need(reads, 0, part * bytes + bytes - 1, 1); /* backwards within a part */
+    reads_need(reads, 0, part * bytes, 1);
+}
+
+static void parts_share_their_sectors(void **state) {
+    (void)state;
+    for (size_t bytes = 1; bytes <= 100; bytes += 9)
+        for (size_t parts = 0; parts < 3000; parts = 7 * parts + 1) {
+            Reads some = {.shift = 5}, all = {.shift = 5};
+            reads_need_parts(&some, parts, need_part, &bytes);
+            for (size_t part = 0; part < parts; part++) {
+                reads_need(&all, 0, part * bytes, 1);
+                reads_need(&all, 0, part * bytes + bytes - 1, 1);
+            }
+            if (some.of[0].count != all.of[0].count)
+                fail_msg("%zu parts of %zu: %zu sectors, not %zu", parts, bytes, some.of[0].count, all.of[0].count);
+        }
+}
+
 int main(void) {
     omp_set_num_threads(1); /* teams for arrays of some elements take most of the time */
-    const struct CMUnitTest tests[] = {cmocka_unit_test(never_more_than_what_matters), cmocka_unit_test(known_answers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(never_more_than_what_matters), cmocka_unit_test(known_answers),
+                                       cmocka_unit_test(sectors_are_counted_once), cmocka_unit_test(parts_share_their_sectors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,15 @@
 /* What redact needs of its columns, by hand. */
 #include "redact_support.h"
 
+static double least_read(const Redact *self, int oracle, int shift) {
+    Reads reads = {.shift = shift};
+    rungs_op_redact.least_read(&self->problem, self->in, oracle, &reads);
+    return reads_bytes(&reads, self->in, INPUTS);
+}
+
 static void expect(const RedactRow *rows, size_t count, int oracle, double bytes) {
     Redact self = redact_own(DTYPE_I32, rows, count, 0, 0);
-    const double least = rungs_op_redact.least_read(&self.problem, self.in, oracle);
+    const double least = least_read(&self, oracle, 0);
     if (least != bytes) fail_msg("'%s', '%s': %g bytes, not %g", rows[0].name, rows[0].visibility, least, bytes);
     redact_close(&self);
 }
@@ -29,10 +35,12 @@ static void rows_by_hand(void **state) {
 static void generated_columns(void **state) {
     (void)state;
     Redact private = redact_open("redact rows=1000 input=private"), public = redact_open("redact rows=1000 input=public");
-    assert_true(rungs_op_redact.least_read(&private.problem, private.in, EXACT) == 4000);
-    const double least = rungs_op_redact.least_read(&public.problem, public.in, EXACT),
+    assert_true(least_read(&private, EXACT, 0) == 4000);
+    const double least = least_read(&public, EXACT, 0),
                  chars = (double)array_bytes(&public.in[NAMES + CHARS]) + (double)array_bytes(&public.in[VISIBILITIES + CHARS]);
     assert_true(least > 8000 + 6000 + 4000 && least < 8000 + chars);
+    const double sectors = least_read(&public, EXACT, 5), lines = least_read(&public, EXACT, 6);
+    assert_true(least < sectors && sectors <= lines && lines <= 8008 + chars);
     redact_close(&private);
     redact_close(&public);
 }
