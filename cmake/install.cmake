@@ -15,6 +15,10 @@ set(libraries rungs_options rungs_base rungs_verify rungs_plan rungs_device rung
 if(RUNGS_EMULATOR)
     list(APPEND libraries rungs_emulator_options rungs_emulator_engine rungs_emulator_hooks rungs_emulator_host)
     install(PROGRAMS ${CMAKE_BINARY_DIR}/bin/rungs-emulator DESTINATION bin)
+    install(PROGRAMS ${CMAKE_BINARY_DIR}/bin/rungs-emulator-race DESTINATION bin OPTIONAL)
+    if(NOT RUNGS_TESTS) # a build for packages: `rungs try` looks for races, too
+        add_custom_target(emulator_race ALL DEPENDS rungs-emulator-race)
+    endif()
 endif()
 install(TARGETS rungs DESTINATION bin)
 install(TARGETS ${libraries} EXPORT rungs-targets ARCHIVE DESTINATION lib/rungs RUNTIME DESTINATION lib/rungs)
@@ -61,5 +65,5 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # What a project is built with.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "g++, cmake (>= 3.24), ninja-build, python3, libjansson-dev, libyaml-dev, libbenchmark-dev, binutils")
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "bubblewrap, clang, git, gnuplot-nox, python3-venv")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "bubblewrap, clang, libclang-rt-dev, git, gnuplot-nox, python3-venv")
 include(CPack)

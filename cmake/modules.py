@@ -46,6 +46,7 @@ DESCRIBE_SECONDS = 20
 COMPILE_BYTES = min(8 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
 LIMITED = ("sh", "-c", f'ulimit -v {COMPILE_BYTES >> 10}; ulimit -f {1 << 21}; exec "$0" "$@"')
 PREFIX = "@PREFIX@"  # in an installed settings.json: the folder that it was installed into
+CUDA = "@CUDA@"  # there: the toolkit's, which need not be where it was when the package was made
 EXPORTS = "{ global: rungs_module; local: *; };\n"
 
 
@@ -132,6 +133,28 @@ def in_sandbox(argv, to):
     return [bwrap, *words.split(), "--bind", to, to, "--setenv", "TMPDIR", to, "--", *argv]
 
 
+def toolkit():
+    """The folder of the CUDA toolkit; one without headers if there is none."""
+    nvcc = shutil.which("nvcc")
+    for folder in (
+        os.environ.get("CUDA_HOME"),
+        os.environ.get("CUDA_PATH"),
+        nvcc and pathlib.Path(nvcc).resolve().parents[1],
+    ):
+        if folder and (pathlib.Path(folder) / "include/cuda_runtime.h").exists():
+            return pathlib.Path(folder)
+    return pathlib.Path("/usr/local/cuda")
+
+
+def with_toolkit(text):
+    """An installed settings.json with this machine's toolkit, and why there is none."""
+    folder = toolkit()
+    static = [*folder.glob("lib*/libcudart_static.a"), *folder.glob("targets/*/lib/libcudart_static.a"), ""][0]
+    text = re.sub(f'{CUDA}[^"]*/libcudart_static.a', str(static), text).replace(CUDA, str(folder))
+    found = (folder / "include/cuda_runtime.h").exists()
+    return text, None if found else f"no CUDA toolkit: none in {folder}, by CUDA_HOME, CUDA_PATH, nor by nvcc on PATH"
+
+
 class Project:
     """What settings.json says."""
 
@@ -142,6 +165,7 @@ class Project:
         self.broken = {}  # kinds for which there is no program, with the reason
         self.key = hashlib.sha256(text.encode()).hexdigest()
         prefix = pathlib.Path(__file__).resolve().parents[3]
+        text, self.no_toolkit = with_toolkit(text) if CUDA in text else (text, None)
         self.settings = json.loads(text.replace(PREFIX, str(prefix)))
         self.root = pathlib.Path(self.settings["root"]) if self.settings["root"] else prefix
         self.temporary = (
@@ -190,6 +214,8 @@ class Project:
     def compile(self, source, kind, unit, to, more=()):
         """An object file, and the files that it was made of."""
         made = to / f"{unit}.o"
+        if source.suffix == ".cu" and self.no_toolkit:
+            raise Refused(self.no_toolkit)
         if kind == "native":
             position = ["-fPIC", "-fvisibility=hidden"]
             position = [f"-Xcompiler={','.join(position)}"] if source.suffix == ".cu" else position
@@ -463,6 +489,14 @@ def installed_settings(project):
         if kind in settings:
             settings[kind] |= {"compile": without_paths(settings[kind]["compile"]), "targets": []}
     root, build = settings["root"], project.settings["build"]
+    compilers = [
+        settings["compile"].get("cu", []),
+        *(settings[kind]["compile"] for kind in ("asan", "race") if kind in settings),
+    ]
+    paths = [pathlib.Path(word) for words in compilers for word in words if word.startswith("/")]
+    toolkits = {path.parent for path in paths if path.name == "include"} | {
+        path.parents[1] for path in paths if path.name == "nvcc"
+    }
     settings["root"] = settings["impls"] = settings["lock"] = ""
     text = json.dumps(settings, indent=1, ensure_ascii=False)
     for library in ("base", "engine"):
@@ -475,6 +509,8 @@ def installed_settings(project):
         (f"{root}/impls", "share/rungs/impls"),
     ):
         text = text.replace(place, f"{PREFIX}/{to}")
+    for place in sorted(map(str, toolkits), reverse=True):
+        text = text.replace(f'"{place}/', f'"{CUDA}/')
     return text.replace(f'"-I{root}"', f'"-I{PREFIX}/include/rungs"').replace(f";{root};", f";{PREFIX}/include/rungs;")
 
 

@@ -354,6 +354,8 @@ class Compiler:
         return list(dict.fromkeys(found))
 
     def preprocessed(self, argv, file, dependencies, own):
+        if self.project.no_toolkit:
+            raise modules.Refused(self.project.no_toolkit)
         argv += ["-MD", "-MF", dependencies, "-MT", "it"] if dependencies else []
         done = subprocess.run(
             modules.in_sandbox([*argv, file], pathlib.Path(dependencies).parent) if dependencies else [*argv, file],
