@@ -102,6 +102,7 @@ def test_this_tree(folder):
         pytest.skip("packages are the same; no podman, buildah or docker for the image")
     (folder / "build").mkdir()
     shutil.copytree(folder / "out/1", folder / "build/packages")
+    shutil.copy(SOURCE / "requirements-cuda.txt", folder)
     built = subprocess.run(
         [program, "build", "-f", SOURCE / "Containerfile", "-t", "rungs-tried", folder], capture_output=True, text=True
     )

@@ -190,6 +190,27 @@ def test_a_prefix_alone(project):
     expect_error(project.start(alone / "rungs", "list", cwd=alone), 4, "share/rungs", "start it there")
 
 
+@pytest.mark.skipif(not EMULATOR, reason="this build has no emulator")
+def test_an_installed_program_looks_for_the_toolkit_where_it_runs(project, monkeypatch):
+    words = json.loads((BUILD / "modules/settings.json").read_text())["asan"]["compile"]
+    include = project.folder / "cuda/include"
+    shutil.copytree(words[words.index("-isystem") + 1], include)
+    (include / "planted.h").write_text("#define PLANTED 7\n")
+    (project.folder / "planted.cu").write_text("#include <planted.h>\nint main() { return PLANTED; }\n")
+    monkeypatch.setitem(project.environment, "CUDA_HOME", str(include.parent))
+    done = project.rungs("try", "planted.cu", "--no-sandbox", "--emulator", "address", cwd=project.folder)
+    expect(done.returncode == 7, "CUDA_HOME has the headers", done)
+    text = (project.prefix / "lib/rungs/modules/settings.json").read_text()
+    expect(
+        str(include.parent) not in text and words[words.index("-isystem") + 1] not in text,
+        "no folder of a toolkit is kept",
+    )
+    if not pathlib.Path("/usr/local/cuda").exists():
+        monkeypatch.setitem(project.environment, "CUDA_HOME", str(project.folder))
+        done = project.rungs("try", "planted.cu", "--no-sandbox", cwd=project.folder)
+        expect_error(done, 2, "no CUDA toolkit", "CUDA_HOME")
+
+
 @pytest.fixture(scope="module")
 def rows(project):
     """Of a new project, once it is built."""
