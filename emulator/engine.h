@@ -2,8 +2,7 @@
  *
  * Everything typed is done in the header; the engine sees bits, addresses and source positions.
  */
-#ifndef RUNGS_EMULATOR_ENGINE_H
-#define RUNGS_EMULATOR_ENGINE_H
+#pragma once
 
 #ifndef RUNGS_PROGRAM /* a program as it is has names of its own */
 #include "base/status.h"
@@ -112,5 +111,4 @@ void emulator_trap(const char *what, EmulatorSite site) __attribute__((noreturn)
 
 #ifdef __cplusplus
 }
-#endif
 #endif

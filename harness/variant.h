@@ -16,8 +16,7 @@
  * calls, leaves its inputs alone and writes every element of its outputs. An array that it updates in place (op.h) is both an input
  * and an output, restored before each call, and at another address in each call.
  */
-#ifndef RUNGS_VARIANT_H
-#define RUNGS_VARIANT_H
+#pragma once
 
 #include "base/array.h"
 #include "base/case.h"
@@ -163,5 +162,4 @@ bool variant_refuse(char reason[REASON_MAX], const char *format, ...)
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* array.h - a dense array in C order: what ops, variants and files exchange. It borrows its memory. */
-#ifndef RUNGS_BASE_ARRAY_H
-#define RUNGS_BASE_ARRAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,4 @@ int array_updated(const Array *out, const Array *in, int in_count);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* launches.h - every kernel that launch() (kernel.h) has launched since somebody last asked, added up: a variant's launch
  * configuration as it came about. What a library launches by itself (CUB) is not seen. One thread launches. */
-#ifndef RUNGS_BASE_LAUNCHES_H
-#define RUNGS_BASE_LAUNCHES_H
+#pragma once
 
 #include "base/status.h"
 
@@ -26,6 +25,4 @@ Launches launches_take(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -3,8 +3,7 @@
  * A table of ParamSpec says what exists; Params holds one value for each. Text like "window=3000" is the only way in, so that a
  * case on the command line, in a scenario file and in a row go through the same checks and the same messages.
  */
-#ifndef RUNGS_BASE_PARAMS_H
-#define RUNGS_BASE_PARAMS_H
+#pragma once
 
 #include "base/status.h"
 
@@ -65,5 +64,4 @@ size_t params_format(const Params *params, bool only_given, char *text, size_t s
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -2,8 +2,7 @@
  *
  * A tool makes itself known by NVTX_INJECTION64_PATH. Without it NVTX is never called, so a range costs a comparison, and CUPTI may
  * still become the tool of a worker that counts (measure/counts_activity.cu). Without NVTX's header in the build there are none. */
-#ifndef RUNGS_BASE_RANGES_H
-#define RUNGS_BASE_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,4 @@ static inline void ranges_end(void) {
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* stats.h - summary of a set of samples. Order statistics only: samples of a shared machine are not normal. */
-#ifndef RUNGS_BASE_STATS_H
-#define RUNGS_BASE_STATS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,6 +18,4 @@ Stats stats_of(const double *samples, size_t count);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

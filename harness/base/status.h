@@ -4,8 +4,7 @@
  * where the fault is noticed, into a buffer of the calling thread; callers pass the Status up with TRY() and only
  * main.c and cli/ print it. Usable from C, from CUDA C and from the C++ shim.
  */
-#ifndef RUNGS_BASE_STATUS_H
-#define RUNGS_BASE_STATUS_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,5 +48,4 @@ Status status_prefix(Status code, const char *format, ...)
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* text.h - small help with words: numbers people write, suggestions, globs, a growing string. */
-#ifndef RUNGS_BASE_TEXT_H
-#define RUNGS_BASE_TEXT_H
+#pragma once
 
 #include "base/status.h"
 
@@ -45,5 +44,4 @@ Status text_read_limited(const char *path, size_t most, char **out, size_t *leng
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* toolkit.h - libraries of the CUDA toolkit that are opened when they are needed, so that a program without them still starts. */
-#ifndef RUNGS_BASE_TOOLKIT_H
-#define RUNGS_BASE_TOOLKIT_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,5 +12,4 @@ void *toolkit_open(const char *name, int major);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -3,8 +3,7 @@
  * The same file is compiled by the host compiler (here) and by NVRTC (impls/rolling/_nvrtc.h). Both see it between a prelude, which
  * defines `real`, and #line, so that messages show the user's own file and lines.
  */
-#ifndef RUNGS_BASE_USERCODE_H
-#define RUNGS_BASE_USERCODE_H
+#pragma once
 
 #include "base/status.h"
 #include "base/text.h"
@@ -82,5 +81,4 @@ Status usercode_missing(const char *path);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* vary.h - inputs of a timed call: data of its own for each, made element by element from a key and one or two sets of the case, so
  * that the host and a GPU make the same. NaN and infinities keep their places, and the scale stays. */
-#ifndef RUNGS_BASE_VARY_H
-#define RUNGS_BASE_VARY_H
+#pragma once
 
 #include "base/array.h"
 #include "base/rng.h"
@@ -153,5 +152,4 @@ static inline RNG_BOTH unsigned char vary_letter(const Vary *self, size_t i, uns
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* gbench.h - Google Benchmark behind C functions. It parses its flags, decides how often a benchmark is called, and prints. */
-#ifndef RUNGS_CLI_GBENCH_H
-#define RUNGS_CLI_GBENCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,4 @@ void gbench_help(void);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* device.h - where variants run and their arrays live: one table of functions per kind of device. */
-#ifndef RUNGS_DEVICE_DEVICE_H
-#define RUNGS_DEVICE_DEVICE_H
+#pragma once
 
 #include "base/array.h"
 #include "base/status.h"
@@ -91,5 +90,4 @@ size_t pool_held_bytes(void *pool);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* digest.h - what the GPU does with arrays of ours: a checksum, which tells that one changed without copying it to the host, and
  * the inputs of timed calls. */
-#ifndef RUNGS_DEVICE_DIGEST_H
-#define RUNGS_DEVICE_DIGEST_H
+#pragma once
 
 #include "base/status.h"
 #include "base/vary.h"
@@ -40,6 +39,4 @@ Status vary_gpu(const Vary *how, DType dtype, size_t n, const void *a, const voi
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* memory.h - buffers with guard words on both sides, poison, and change detection, on any device. */
-#ifndef RUNGS_DEVICE_MEMORY_H
-#define RUNGS_DEVICE_MEMORY_H
+#pragma once
 
 #include "base/array.h"
 #include "base/vary.h"
@@ -49,6 +48,4 @@ bool poison_element(const void *host, DType dtype, size_t index);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

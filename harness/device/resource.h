@@ -1,7 +1,6 @@
 /* resource.h - the allocator behind args->memory (variant.h): every block is known, counted and accounted for after the call; in a
  * guarded call each also has guard words on both sides and a poisoned payload. */
-#ifndef RUNGS_DEVICE_RESOURCE_H
-#define RUNGS_DEVICE_RESOURCE_H
+#pragma once
 
 #include "base/array.h"
 #include "device/device.h"
@@ -46,5 +45,4 @@ size_t resource_held_bytes(const Resource *resource);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* ceilings.h - what this device can do at most, measured in the same run as the variants: the yardstick of every fraction. */
-#ifndef RUNGS_MEASURE_CEILINGS_H
-#define RUNGS_MEASURE_CEILINGS_H
+#pragma once
 
 #include "measure/measure.h"
 
@@ -49,5 +48,4 @@ Status ceiling_pick(const CeilingTask *task, Ceiling *out);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -3,8 +3,7 @@
  *
  * STATUS_UNSUPPORTED with the reason where CUPTI, the permission or the counter is missing. Once a pass has run in a process, that
  * process takes no times any more: what CUPTI leaves behind in the driver costs time. */
-#ifndef RUNGS_MEASURE_COUNTS_H
-#define RUNGS_MEASURE_COUNTS_H
+#pragma once
 
 #include "measure/measure.h"
 
@@ -97,5 +96,4 @@ Status counts_library(const char **path);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -4,8 +4,7 @@
  * since whatever disturbs a sample makes it longer. Reads and writes beyond the smaller of the two are done behind the copy. More
  * bytes than LIMIT_BYTES_MAX (CPU: than four times the caches) are measured by a part and scaled, and so are fewer than 16 KiB on a
  * CPU by more. */
-#ifndef RUNGS_MEASURE_LIMIT_H
-#define RUNGS_MEASURE_LIMIT_H
+#pragma once
 
 #include "base/status.h"
 #include "measure/measure.h"
@@ -42,5 +41,4 @@ bool limit_is_beaten(double seconds, double limit, bool gpu, size_t calls_per_sa
 
 #ifdef __cplusplus
 }
-#endif
 #endif

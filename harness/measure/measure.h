@@ -1,6 +1,5 @@
 /* measure.h - time one piece of work in the modes cold, hot, graph, enqueue, complete; every sample is kept. */
-#ifndef RUNGS_MEASURE_MEASURE_H
-#define RUNGS_MEASURE_MEASURE_H
+#pragma once
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -200,5 +199,4 @@ size_t sampling_count(const SamplingPace *pace, double pilot_wall);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

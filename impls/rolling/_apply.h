@@ -1,7 +1,6 @@
 /* _apply.h - what the variants for agg=apply share: which cases they take, and how the user's function is compiled. C and CUDA C.
  */
-#ifndef RUNGS_ROLLING_APPLY_H
-#define RUNGS_ROLLING_APPLY_H
+#pragma once
 
 #include "base/usercode.h"
 #include "variant.h"
@@ -57,6 +56,4 @@ Status apply_compile(const char *path, UsercodeReal real, const char *architectu
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

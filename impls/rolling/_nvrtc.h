@@ -1,6 +1,5 @@
 /* _nvrtc.h - compiles CUDA C at run time. The library is loaded when it is first needed, so that nothing links against it. */
-#ifndef RUNGS_ROLLING_NVRTC_H
-#define RUNGS_ROLLING_NVRTC_H
+#pragma once
 
 #include "base/status.h"
 
@@ -17,5 +16,4 @@ Status nvrtc_compile(const char *source, const char *name, const char *architect
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* case.cuh - what the CUDA variants of discounted_cumsum and of its gradient read from the case. */
-#ifndef RUNGS_DISCOUNT_CASE_CUH
-#define RUNGS_DISCOUNT_CASE_CUH
+#pragma once
 
 #include "common/grid.cuh"
 #include "common/narrow.cuh"
@@ -90,5 +89,3 @@ static inline bool discount_fits_grid(const VariantArgs *args, size_t blocks, ch
     return variant_refuse(reason, "batch=%zu n=%zu needs %zu blocks; a grid holds %zu", discount_batch(args), discount_n(args),
                           blocks, GRID_BLOCKS_MAX);
 }
-
-#endif
