@@ -6,7 +6,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Over the comparable elements (reference finite and actual finite) unless said otherwise. */
 typedef struct ErrorReport {

@@ -7,8 +7,6 @@
 
 #include "_shared.h"
 
-#include <stdint.h>
-
 typedef struct EwmState {
     double mean, spread, pairs; /* spread: sum w (x - mean)^2 / sum w; pairs: 1 - sum w^2 / (sum w)^2 */
     double weight;              /* sum of the weights at the last observation; always 1 without adjust */

@@ -5,15 +5,7 @@
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Machine code of `source` for an architecture such as "sm_90"; free *cubin with free(). name: what messages call the source where
  * no #line does. STATUS_INVALID with the compiler's message if it refuses the source; STATUS_UNSUPPORTED if there is no NVRTC,
  * saying where it was looked for. toolkit: the major version that is looked for first. */
 Status nvrtc_compile(const char *source, const char *name, const char *architecture, int toolkit, void **cubin, size_t *bytes);
-
-#ifdef __cplusplus
-}
-#endif

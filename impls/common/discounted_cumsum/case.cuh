@@ -4,8 +4,6 @@
 #include "common/grid.cuh"
 #include "common/narrow.cuh"
 
-#include <stdint.h>
-
 /* In the order of the op's choices. */
 enum DiscountGamma { DISCOUNT_GAMMA_ALL, DISCOUNT_GAMMA_ROW, DISCOUNT_GAMMA_ELEMENT };
 
