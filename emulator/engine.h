@@ -12,9 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* Where in the kernel's source an operation stands. */
 typedef struct EmulatorSite {
@@ -109,6 +107,4 @@ void emulator_check_alignment(const void *address, size_t alignment);
 /* __trap() and a failed promise of the header. */
 void emulator_trap(const char *what, EmulatorSite site) __attribute__((noreturn));
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

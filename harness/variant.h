@@ -23,9 +23,7 @@
 #include "base/params.h"
 #include "base/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef enum Backend { BACKEND_CPU, BACKEND_CUDA, BACKEND_PEER } Backend;
 
@@ -160,6 +158,4 @@ bool variant_refuse(char reason[REASON_MAX], const char *format, ...)
 #endif
     ;
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

@@ -6,9 +6,7 @@
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* Sums over launches; shared_bytes: dynamic shared memory of a block, added up over launches. */
 typedef struct Launches {
@@ -23,6 +21,4 @@ Status launches_failure(void);
 /* The sums so far; they begin anew. */
 Launches launches_take(void);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

@@ -10,9 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef enum ParamKind { PARAM_INT, PARAM_REAL, PARAM_CHOICE, PARAM_TEXT } ParamKind;
 
@@ -62,6 +60,4 @@ bool params_given(const Params *params, int index); /* false: the default stands
 /* " name=value" for each, canonical and in declared order, into text; returns the length it needs (snprintf style). */
 size_t params_format(const Params *params, bool only_given, char *text, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

@@ -5,10 +5,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/cdefs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef enum RangesTool { RANGES_NOT_ASKED, RANGES_NO_TOOL, RANGES_TOOL } RangesTool;
 
@@ -33,6 +32,4 @@ static inline void ranges_end(void) {
     if (ranges_tool == RANGES_TOOL) ranges_pop();
 }
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <stddef.h>
+#include <sys/cdefs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef struct Stats {
     size_t count;
@@ -16,6 +15,4 @@ typedef struct Stats {
 /* Does not reorder `samples`. count = 0 gives all NaN and count 0. */
 Stats stats_of(const double *samples, size_t count);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

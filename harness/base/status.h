@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include <sys/cdefs.h>
+
+__BEGIN_DECLS
 
 typedef enum Status {
     STATUS_OK = 0,
@@ -46,6 +46,4 @@ Status status_prefix(Status code, const char *format, ...)
         if (try_status_ != STATUS_OK) return try_status_;                                                                          \
     } while (0)
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

@@ -8,9 +8,7 @@
 #include "base/status.h"
 #include "base/text.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 #define USERCODE_PARAM "function" /* the parameter of an op that names the file */
 enum { USERCODE_NAME_MAX = 256 };
@@ -79,6 +77,4 @@ Status usercode_source(const char *path, const char *prelude, UsercodeReal real,
 /* The failure of a file that compiled but defines no window function. */
 Status usercode_missing(const char *path);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* How the elements of an input become others, from those of the first set and of the second. verify/families.h says which a family
  * has. */
@@ -150,6 +148,4 @@ static inline RNG_BOTH unsigned char vary_letter(const Vary *self, size_t i, uns
     return c >= 'A' && c <= 'Z' ? (unsigned char)('A' + (c - 'A' + turn) % 26) : c;
 }
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

@@ -3,10 +3,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/cdefs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* What one call of a benchmark gave. */
 typedef struct GbenchTimes {
@@ -32,6 +31,4 @@ size_t gbench_run(void);
 /* Prints its flags. */
 void gbench_help(void);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

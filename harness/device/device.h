@@ -11,9 +11,7 @@
 struct json_t;
 struct Vary;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef struct Device {
     const char *kind; /* "cpu", "cuda", "emulator" */
@@ -88,6 +86,4 @@ Status pool_release(void *pointer, void *stream);
 /* Bytes of device memory that the pool holds, in use or not. */
 size_t pool_held_bytes(void *pool);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

@@ -14,9 +14,7 @@
 #define DIGEST_BOTH
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* What a word adds to the sum. Each step is a bijection, so a change of a single word always changes the sum. After SplitMix64
  * (Steele, Lea and Flood, OOPSLA 2014). */
@@ -37,6 +35,4 @@ Status digest_of(const void *data, size_t bytes, void *stream, uint64_t *out);
 /* Device.vary on a stream. */
 Status vary_gpu(const Vary *how, DType dtype, size_t n, const void *a, const void *b, void *to, void *stream);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

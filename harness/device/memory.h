@@ -5,9 +5,7 @@
 #include "base/vary.h"
 #include "device/device.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 enum { GUARD_BYTES = 4096 }; /* of the smallest guard */
 
@@ -46,6 +44,4 @@ Status device_first_difference(const Device *device, const void *data, const voi
 /* Is every byte of element i of this host copy poison, i.e. never written? */
 bool poison_element(const void *host, DType dtype, size_t index);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

@@ -6,9 +6,7 @@
 #include "device/device.h"
 #include "variant.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef struct Resource Resource;
 
@@ -43,6 +41,4 @@ bool resource_is_ordered(const Resource *resource);
 /* Device memory that it keeps between calls (a pool, an arena): no leak. */
 size_t resource_held_bytes(const Resource *resource);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

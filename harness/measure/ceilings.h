@@ -3,9 +3,7 @@
 
 #include "measure/measure.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef struct Ceiling {
     const char *name;   /* "copy", "read", "write", "fma_f32", "fma_f64", "empty_launch" */
@@ -46,6 +44,4 @@ typedef struct CeilingTask {
  * if no trial could be timed. */
 Status ceiling_pick(const CeilingTask *task, Ceiling *out);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

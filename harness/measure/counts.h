@@ -9,9 +9,7 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* activity.c: what ran on the device during a call. */
 typedef enum ActivityKind { ACTIVITY_KERNEL, ACTIVITY_COPY, ACTIVITY_FILL } ActivityKind;
@@ -94,6 +92,4 @@ Status counts_try_activity(void *stream);
 Status counts_try_bytes(void *stream);
 Status counts_library(const char **path);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

@@ -11,9 +11,7 @@
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 static const double LIMIT_BYTES_MAX = 2.0 * (1 << 30); /* GPU; read and written together */
 
@@ -39,6 +37,4 @@ Status limit_cpu(const LimitTask *task, Limit out[MEASURE_MODE_COUNT]);
  * one copy differs by nearly twice between two moments of a busy machine. False for NaN. */
 bool limit_is_beaten(double seconds, double limit, bool gpu, size_t calls_per_sample);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

@@ -10,9 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 #include "base/mode.h" /* which C alone includes else */
 
@@ -197,6 +195,4 @@ size_t sampling_round(const SamplingPace *pace, size_t taken, size_t count);
 /* How many samples a pilot of this wall time buys. */
 size_t sampling_count(const SamplingPace *pace, double pilot_wall);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS

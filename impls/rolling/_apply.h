@@ -44,9 +44,7 @@ static inline void apply_release_host(void *state) {
     free(state);
 }
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* The kernel's name in what apply_compile() makes; its one argument is an ApplyView<real>, see cuda_apply.cu. */
 #define APPLY_ENTRY "rungs_apply"
@@ -54,6 +52,4 @@ extern "C" {
  * usercode_open() in base/usercode.h, with NVRTC for the compiler. toolkit: the major version of NVRTC that is looked for first. */
 Status apply_compile(const char *path, UsercodeReal real, const char *architecture, int toolkit, void **cubin);
 
-#ifdef __cplusplus
-}
-#endif
+__END_DECLS
