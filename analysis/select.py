@@ -12,7 +12,6 @@ from analysis.lines import NoRows, read_lines
 SHAPE = ("batch", "n")  # swept together: many short rows to few long ones
 LEAST_POINTS = 3  # values of a parameter that make a sweep
 MANY_INPUTS = 4
-OFFSETS = {"normal": 0, **{f"offset1{f'e{k}' if k else ''}": 10.0**k for k in range(9)}}  # input family -> mean / sigma
 
 
 def load(paths):
@@ -168,9 +167,9 @@ def on_main_machine(results, rows):
     return [row for row in rows if results.machine(row) == machine]
 
 
-def rows_of(results, op, dtype=None, timed=True):
+def rows_of(results, op, dtype=None):
     """Of an op (and dtype) on the main machine."""
-    rows = on_main_machine(results, timed_rows(results) if timed else results.rows)
+    rows = on_main_machine(results, timed_rows(results))
     return [row for row in rows if row["op"] == op and dtype in (None, row.get("dtype"))]
 
 
@@ -253,25 +252,4 @@ def longest_sweep(results, op, dtype, parameter, least):
 
     found = groups([row for row in rows_of(results, op, dtype) if r.number(row, parameter)], parameter).values()
     long = (group for group in found if len({r.number(row, parameter) for row in group}) >= least)
-    return max(long, key=rank, default=None)
-
-
-def offset_case(results, op, dtype):
-    """The group with most levels of mean / sigma, then one of spreads, where an offset hurts, then the one where most fail, then the one with most variants."""
-
-    def rank(group):
-        return (
-            len({row["input"] for row in group}),
-            group[0]["params"].get("agg") in ("var", "std"),
-            sum(row["verdict"] == "fail" for row in group),
-            len({row["variant"] for row in group}),
-            r.number(group[0], "n") or r.number(group[0], "rows") or 0,
-        )
-
-    rows = [
-        row for row in rows_of(results, op, dtype, timed=False) if row.get("input") in OFFSETS and row.get("errors")
-    ]
-    ran = [row for row in rows if row["verdict"] in ("pass", "fail") or r.unjudged(row)]
-    found = groups([row for row in ran if not r.is_emulated(row)], input_too=False).values()
-    long = (group for group in found if len({row["input"] for row in group}) >= LEAST_POINTS)
     return max(long, key=rank, default=None)

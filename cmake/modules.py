@@ -47,6 +47,8 @@ COMPILE_BYTES = min(8 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_S
 LIMITED = ("sh", "-c", f'ulimit -v {COMPILE_BYTES >> 10}; ulimit -f {1 << 21}; exec "$0" "$@"')
 PREFIX = "@PREFIX@"  # in an installed settings.json: the folder that it was installed into
 CUDA = "@CUDA@"  # there: the toolkit's, which need not be where it was when the package was made
+# For bubblewrap: no network, no other process, and all files to read alone.
+CAGE = "--die-with-parent --unshare-user-try --unshare-ipc --unshare-pid --unshare-net --cap-drop ALL --ro-bind / /"
 EXPORTS = "{ global: rungs_module; local: *; };\n"
 
 
@@ -126,10 +128,7 @@ def in_sandbox(argv, to):
     """Where workers have one (device/sandbox.c): a compiler, which reads what others wrote, writes into the folder `to` alone and has no network."""
     if not (bwrap := os.environ.get("RUNGS_SANDBOX")):
         return argv
-    words = (
-        "--die-with-parent --unshare-user-try --unshare-ipc --unshare-pid --unshare-net --cap-drop ALL --ro-bind / /"
-    )
-    words += " --dev-bind /dev /dev --ro-bind /dev/shm /dev/shm --proc /proc --setenv CCACHE_DISABLE 1"
+    words = f"{CAGE} --dev-bind /dev /dev --ro-bind /dev/shm /dev/shm --proc /proc --setenv CCACHE_DISABLE 1"
     return [bwrap, *words.split(), "--bind", to, to, "--setenv", "TMPDIR", to, "--", *argv]
 
 

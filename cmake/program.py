@@ -21,22 +21,7 @@ import ptx
 
 CXX = (".cu", ".cpp", ".cc", ".cxx", ".cuh")
 PREFIXED = "-I", "-D", "-U", "-std=", "--std="  # for clang too; the other flags of nvcc mean nothing here
-WITH_VALUE = (
-    "-I",
-    "-D",
-    "-U",
-    "-std",
-    "-isystem",
-    "-include",
-    "-Xcompiler",
-    "-Xptxas",
-    "-Xlinker",
-    "-arch",
-    "-gencode",
-    "-l",
-    "-L",
-    "-o",
-)
+WITH_VALUE = "-I -D -U -std -isystem -include -Xcompiler -Xptxas -Xlinker -arch -gencode -l -L -o".split()
 ROW_BYTES, ROWS_MAX = 512, 1024  # emulator/program.c
 FAULT_EXIT_CODE = 86  # emulator/fault.h
 CRASHES = signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
@@ -461,33 +446,9 @@ def sandboxed(argv, to, named):
     """The root read-only but for the working folder, no network, /tmp of its own but for files that the arguments name."""
     here = os.getcwd()
     files = [os.path.abspath(word) for word in named if os.path.exists(word)]
-    words = [
-        "--die-with-parent",
-        "--unshare-user-try",
-        "--unshare-ipc",
-        "--unshare-pid",
-        "--unshare-net",
-        "--cap-drop",
-        "ALL",
-    ]
-    words += [
-        "--ro-bind",
-        "/",
-        "/",
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
-        "--tmpfs",
-        "/tmp",
-        "--ro-bind",
-        to,
-        to,
-        *(word for file in files for word in ("--ro-bind", file, file)),
-        "--bind",
-        here,
-        here,
-    ]
+    words = f"{modules.CAGE} --proc /proc --dev /dev --tmpfs /tmp".split()
+    for kind, path in (("--ro-bind", to), *(("--ro-bind", file) for file in files), ("--bind", here)):
+        words += [kind, path, path]
     return ["bwrap", *words, "--chdir", here, "--", *argv]
 
 

@@ -144,23 +144,8 @@ class Block:
 
     def load(self, opcode, parts, words, store=False):
         kind = WIDTH.get(parts[-1][1:]) if re.fullmatch(r"[usbf]\d+", parts[-1]) else None
-        known = {
-            "global",
-            "shared",
-            "volatile",
-            "ca",
-            "cg",
-            "cs",
-            "cv",
-            "lu",
-            "nc",
-            "wb",
-            "wt",
-            "v2",
-            "v4",
-            "L1::no_allocate",
-        }
-        known |= {"L1::evict_last", "L1::evict_first", "L2::64B", "L2::128B", "L2::256B"}
+        known = set("global shared volatile ca cg cs cv lu nc wb wt v2 v4 L1::no_allocate L1::evict_last".split())
+        known |= {"L1::evict_first", "L2::64B", "L2::128B", "L2::256B"}
         if kind is None or not set(".".join(parts[1:-1]).split(".")) - {""} <= known or len(words) != 2:
             return None
         registers, memory = (words[1], words[0]) if store else (words[0], words[1])
@@ -241,23 +226,7 @@ class Block:
         return "__trap();"
 
 
-FORMS = {
-    "mov",
-    "cvta",
-    "cvt",
-    "setp",
-    "ld",
-    "st",
-    "cp",
-    "ldmatrix",
-    "mma",
-    "bar",
-    "barrier",
-    "membar",
-    "fence",
-    "prefetch",
-    "trap",
-}
+FORMS = "mov cvta cvt setp ld st cp ldmatrix mma bar barrier membar fence prefetch trap".split()
 
 
 def translated(text, operands):

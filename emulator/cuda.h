@@ -3,8 +3,7 @@
  * Types and runtime prototypes are NVIDIA's own; what only a device compiler knows is declared here and in cuda_*.h and carried out
  * by the engine. Kernels compile unchanged. Not here: inline PTX, textures, clusters, cooperative groups, dynamic parallelism.
  */
-#ifndef RUNGS_EMULATOR_CUDA_H
-#define RUNGS_EMULATOR_CUDA_H
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -116,6 +115,4 @@ static inline Status launch(void (*kernel)(Params...), LaunchShape shape, Args..
                                     false};
     return emulator_launch(&request);
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* cuda_math.h - arithmetic and bit functions that device code has without including anything. Rounding is IEEE's and as written:
  * nothing is contracted, so results differ from the device's where nvcc makes an fma. */
-#ifndef RUNGS_EMULATOR_CUDA_MATH_H
-#define RUNGS_EMULATOR_CUDA_MATH_H
+#pragma once
 
 #include <math.h>
 #include <stdlib.h>
@@ -146,5 +145,3 @@ EMULATOR_STORE(__stwt)
 template <typename T> static inline __attribute__((always_inline)) T __ldcv(const T *address) {
     return *const_cast<const volatile T *>(address);
 }
-
-#endif

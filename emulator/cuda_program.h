@@ -1,7 +1,6 @@
 /* cuda_program.h - what a CUDA program as it is sees before its first line (cmake/program.py includes it): the types and prototypes
  * of the toolkit, the emulator's device functions, and launches. */
-#ifndef RUNGS_EMULATOR_CUDA_PROGRAM_H
-#define RUNGS_EMULATOR_CUDA_PROGRAM_H
+#pragma once
 
 #define RUNGS_PROGRAM
 #define RUNGS_UNIT "program"
@@ -139,4 +138,3 @@ template <typename T> static inline cudaError_t cudaGetSymbolSize(size_t *bytes,
 
 #define __CUDACC__
 #define __CUDA_ARCH__ 900
-#endif

@@ -1,8 +1,7 @@
 /* cuda_program_cccl.h - for programs that include CCCL (cuda/std, cuda/atomic, Thrust): its real headers, as the host compiler
  * reads them. Their includes stand between this file and __CUDACC__ (cmake/program.py). Thrust's algorithms run on the CPU, so that
  * memory of the device is the host's too. */
-#ifndef RUNGS_EMULATOR_CUDA_PROGRAM_CCCL_H
-#define RUNGS_EMULATOR_CUDA_PROGRAM_CCCL_H
+#pragma once
 
 #include "emulator/cuda_program.h"
 
@@ -39,6 +38,4 @@ THRUST_NAMESPACE_END
 #define new_delete_resource emulator_resource
 #include <thrust/system/cpp/memory_resource.h>
 #undef new_delete_resource
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* cuda_program_math.h - arithmetic that programs use beyond that of variants: fast and directed functions, small integers four to a
  * word, half precision, and shuffles as they were before CUDA 9. */
-#ifndef RUNGS_EMULATOR_CUDA_PROGRAM_MATH_H
-#define RUNGS_EMULATOR_CUDA_PROGRAM_MATH_H
+#pragma once
 
 #include <float.h>
 #include <limits.h>
@@ -384,5 +383,3 @@ EMULATOR_INDIVISIBLE bool __nv_atomic_compare_exchange_n(T *address, T *expected
     *expected = old;
     return false;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* cuda_program_ptx.h - what cmake/ptx.py writes for inline PTX. Registers are the operands' own types: values go in and out by
  * their bits. */
-#ifndef RUNGS_EMULATOR_CUDA_PROGRAM_PTX_H
-#define RUNGS_EMULATOR_CUDA_PROGRAM_PTX_H
+#pragma once
 
 #include <cuda_pipeline.h>
 
@@ -105,5 +104,3 @@ static inline void emulator_ptx_mma(float c[4], const uint32_t a[4], const uint3
     }
     for (int i = 0; i < 4; i++) c[i] = (float)sum[i];
 }
-
-#endif

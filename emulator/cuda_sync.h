@@ -1,6 +1,5 @@
 /* cuda_sync.h - barriers, fences, warp operations, clocks, atomics. */
-#ifndef RUNGS_EMULATOR_CUDA_SYNC_H
-#define RUNGS_EMULATOR_CUDA_SYNC_H
+#pragma once
 
 #include <string.h>
 
@@ -174,5 +173,3 @@ EMULATOR_CAS(unsigned long long)
 #undef EMULATOR_ATOMIC_ORDERED
 #undef EMULATOR_CAS_AS
 #undef EMULATOR_CAS
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Everything typed is done in the header; the engine sees bits, addresses and source positions.
  */
-#ifndef RUNGS_EMULATOR_ENGINE_H
-#define RUNGS_EMULATOR_ENGINE_H
+#pragma once
 
 #ifndef RUNGS_PROGRAM /* a program as it is has names of its own */
 #include "base/status.h"
@@ -13,9 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* Where in the kernel's source an operation stands. */
 typedef struct EmulatorSite {
@@ -110,7 +107,4 @@ void emulator_check_alignment(const void *address, size_t alignment);
 /* __trap() and a failed promise of the header. */
 void emulator_trap(const char *what, EmulatorSite site) __attribute__((noreturn));
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

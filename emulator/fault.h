@@ -1,7 +1,6 @@
 /* fault.h - the end of a worker that ran into a bug: one paragraph on stderr and exit code 86; what it calls addresses and places.
  */
-#ifndef RUNGS_EMULATOR_FAULT_H
-#define RUNGS_EMULATOR_FAULT_H
+#pragma once
 
 #include "emulator/fiber.h"
 
@@ -66,5 +65,3 @@ bool symbol_variable(const void *address, char *text, size_t size, size_t *offse
 bool symbol_image(const void *inside, const unsigned char **begin, size_t *bytes);
 /* Where a section lies in memory, of the file that `beside` is an address of; false if it has none of that name. */
 bool symbol_section(const void *beside, const char *name, unsigned char **begin, size_t *bytes);
-
-#endif

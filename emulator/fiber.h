@@ -3,8 +3,7 @@
  * One operating-system thread runs everything, so nothing here is locked. A fiber is READY or it waits; a block in which every live
  * fiber waits can never go on, which is how deadlocks are found at once.
  */
-#ifndef RUNGS_EMULATOR_FIBER_H
-#define RUNGS_EMULATOR_FIBER_H
+#pragma once
 
 #include "emulator/engine.h"
 
@@ -157,5 +156,3 @@ void context_switch(Context *from, Context *to);
 Stack stack_take(void);
 void stack_give(Stack stack);
 bool stack_guard_hit(const void *address);
-
-#endif

@@ -1,6 +1,5 @@
 /* memory.h - device memory, shared memory, the device's heap and the emulator's only stream. */
-#ifndef RUNGS_EMULATOR_MEMORY_H
-#define RUNGS_EMULATOR_MEMORY_H
+#pragma once
 
 #include "emulator/fiber.h"
 
@@ -95,5 +94,3 @@ static inline void bytes_copy(void *to, const void *from, size_t bytes) {
 static inline void bytes_fill(void *to, unsigned char byte, size_t bytes) {
     __asm__ volatile("rep stosb" : "+D"(to), "+c"(bytes) : "a"(byte) : "memory");
 }
-
-#endif

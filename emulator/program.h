@@ -1,6 +1,5 @@
 /* program.h - a program as it is, in the emulator (`rungs try FILE.cu` without an op). */
-#ifndef RUNGS_EMULATOR_PROGRAM_H
-#define RUNGS_EMULATOR_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ void program_scheduled(int schedules);
 
 /* runtime.c: remembers an error code for cudaGetLastError(), and gives it back. */
 int runtime_note(int error);
-
-#endif

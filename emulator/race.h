@@ -5,8 +5,7 @@
  * write, read by an atomic or volatile read, then a fence, all with scopes that reach the other thread; the beginning and end of a
  * kernel. Shuffles and votes order no memory (CUDA says so).
  */
-#ifndef RUNGS_EMULATOR_RACE_H
-#define RUNGS_EMULATOR_RACE_H
+#pragma once
 
 #include "emulator/fiber.h"
 
@@ -224,5 +223,3 @@ SyncVar *syncvar_at(const void *address, bool make);
 /* It carries nothing any more. */
 void syncvar_clear(SyncVar *var);
 void syncvar_forget_all(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* bound.cuh - what a file that `rungs try --call` or `--launch` bound to an op, and the descriptor that stands for it (bound.cu),
  * say to each other. Beside a user's code: includes nothing of the harness, and its names begin with rungs_. */
-#ifndef RUNGS_BOUND_CUH
-#define RUNGS_BOUND_CUH
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -44,5 +43,3 @@ static inline RungsBoundDone operator,(cudaError_t error, RungsBoundDone done) {
     done.error = error;
     return done;
 }
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Dynamic shared memory is declared with DYN_SHARED(double, tile), which stands for `extern __shared__ double tile[]`.
  */
-#ifndef RUNGS_KERNEL_H
-#define RUNGS_KERNEL_H
+#pragma once
 
 #include "base/launches.h"
 #include "base/status.h"
@@ -62,6 +61,4 @@ static inline Status launch(void (*kernel)(Params...), LaunchShape shape, Args..
     launches_add(grid, block, shape.shared_bytes);
     return STATUS_OK;
 }
-#endif
-
 #endif

@@ -3,8 +3,7 @@
  *
  *     RUNGS_OP(rolling) = { .name = "rolling", ... };
  */
-#ifndef RUNGS_OP_H
-#define RUNGS_OP_H
+#pragma once
 
 #include "base/array.h"
 #include "base/case.h"
@@ -95,5 +94,3 @@ typedef struct OpSource {
     static const OpSource rungs_op_source_##op = {&rungs_op_##op, __FILE__};                                                       \
     static const OpSource *const rungs_op_listed_##op __attribute__((section("rungs_ops"), used)) = &rungs_op_source_##op;         \
     const Op rungs_op_##op
-
-#endif

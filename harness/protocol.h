@@ -1,7 +1,6 @@
 /* protocol.h - contract: the commands between parent and worker and the keys of commands and replies (docs/PROTOCOL.md). Workers in
  * Python read them from this file (harness/device/peer_protocol.py): one #define with a text a line. */
-#ifndef RUNGS_PROTOCOL_H
-#define RUNGS_PROTOCOL_H
+#pragma once
 
 /* What a command asks for, under KEY_DO. */
 #define KEY_DO "do"
@@ -125,5 +124,3 @@
 #define KEY_LIBRARY "library"
 #define KEY_LAUNCHES_REASON "launches_reason"
 #define KEY_BYTES_REASON "bytes_reason"
-
-#endif

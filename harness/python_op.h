@@ -3,8 +3,7 @@
  *
  *     RUNGS_PYTHON_OP(layernorm, "reference/layernorm.py", false);
  */
-#ifndef RUNGS_PYTHON_OP_H
-#define RUNGS_PYTHON_OP_H
+#pragma once
 
 #include "op.h"
 
@@ -19,5 +18,3 @@ typedef struct PythonOp {
     static const PythonOp rungs_python_op_##op = {&rungs_op_##op, file, float64};                                                  \
     static const PythonOp *const rungs_python_op_listed_##op __attribute__((section("rungs_python_ops"), used)) =                  \
         &rungs_python_op_##op
-
-#endif

@@ -16,17 +16,14 @@
  * calls, leaves its inputs alone and writes every element of its outputs. An array that it updates in place (op.h) is both an input
  * and an output, restored before each call, and at another address in each call.
  */
-#ifndef RUNGS_VARIANT_H
-#define RUNGS_VARIANT_H
+#pragma once
 
 #include "base/array.h"
 #include "base/case.h"
 #include "base/params.h"
 #include "base/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef enum Backend { BACKEND_CPU, BACKEND_CUDA, BACKEND_PEER } Backend;
 
@@ -161,7 +158,4 @@ bool variant_refuse(char reason[REASON_MAX], const char *format, ...)
 #endif
     ;
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

@@ -189,39 +189,3 @@ def spread(positions, gap):
     placed = np.empty(len(order))
     placed[order] = isotonic_regression(np.asarray(positions)[order] - steps).x + steps
     return placed.tolist()
-
-
-def label_line_ends(axes, labels, fontsize):
-    """labels: (x, y, text, colour) of line ends on log axes; written right of the axes, apart, with a thin leader to the end. The layout is
-    done."""
-    if not labels:
-        return
-    figure = axes.figure
-    figure.canvas.draw()
-    to_axes = axes.transAxes.inverted()
-    ends = [to_axes.transform(axes.transData.transform((x, y))) for x, y, _, _ in labels]
-    gap = fontsize * 1.28 / 72 / (axes.get_window_extent().height / figure.dpi)
-    placed = spread([y for _, y in ends], gap)
-    overflow = max(0.0, max(placed) - 1.0)
-    for (x_end, y_end), y_label, (_, _, text, colour) in zip(ends, placed, labels):
-        axes.annotate(
-            text,
-            xy=(x_end, y_end),
-            xytext=(1.035, y_label - overflow),
-            xycoords="axes fraction",
-            textcoords="axes fraction",
-            fontsize=fontsize,
-            color=colour,
-            va="center",
-            ha="left",
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": colour,
-                "lw": 0.6,
-                "alpha": 0.7,
-                "shrinkA": 0,
-                "shrinkB": 3,
-                "relpos": (0, 0.5),
-            },
-        )

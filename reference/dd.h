@@ -4,8 +4,7 @@
  * Popescu, "Tight and rigorous error bounds for basic building blocks of double-word arithmetic" (2017), whose relative errors are
  * quoted with u = 2^-53. Needs -ffp-contract=off. Magnitudes from 2^-900 to 2^960 keep every step exact; callers scale.
  */
-#ifndef RUNGS_REFERENCE_DD_H
-#define RUNGS_REFERENCE_DD_H
+#pragma once
 
 #include <math.h>
 
@@ -96,5 +95,3 @@ static inline Dd dd_sqrt(Dd a) {
     const double rest = ((a.hi - square.hi) - square.lo) + a.lo;
     return dd_fast_two_sum(root, rest / (2 * root));
 }
-
-#endif

@@ -8,8 +8,7 @@
  * NaN and infinities are kept apart from the arithmetic, as one of four kinds that the recurrence maps to each other as IEEE
  * arithmetic does: inf carried over a factor 0 is a NaN, and a NaN stays. A reset drops what is carried, whatever it is.
  */
-#ifndef RUNGS_REFERENCE_RECURRENCE_H
-#define RUNGS_REFERENCE_RECURRENCE_H
+#pragma once
 
 #include "base/numbers.h"
 #include "base/status.h"
@@ -98,5 +97,3 @@ RecurrenceStep recurrence_step(const RecurrenceLine *line, size_t position);
 
 /* Is a row of n elements worth several threads of its own? */
 bool recurrence_is_long(size_t n);
-
-#endif

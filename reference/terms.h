@@ -1,7 +1,6 @@
 /* terms.h - which term of a bound is the largest, for docs/VERIFICATION.md. Bounds name their terms as they add them up; somebody
  * who wants to know opens a ledger first, and runs the reference in one thread. Nobody else pays more than a comparison. */
-#ifndef RUNGS_REFERENCE_TERMS_H
-#define RUNGS_REFERENCE_TERMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ static inline void bound_terms_settle(const double *tolerance) {
 
 /* For tolerances [count] of one output; several ledgers may be open. */
 void bound_terms_open(const double *tolerance, size_t count, BoundTerm *largest);
-
-#endif

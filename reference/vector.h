@@ -1,7 +1,6 @@
 /* vector.h - what ops have in common: ops from one vector x[n] to one vector y[n] of the same
  * dtype. */
-#ifndef RUNGS_REFERENCE_VECTOR_H
-#define RUNGS_REFERENCE_VECTOR_H
+#pragma once
 
 #include "base/numbers.h"
 #include "op.h"
@@ -41,5 +40,3 @@ static inline double larger(double a, double b) {
 static inline size_t fewer(size_t a, size_t b) {
     return a < b ? a : b;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* wide.h - double-double numbers with an exponent of their own: neither overflow nor subnormal numbers. Some ten times as slow as
  * dd.h, whose precision they have; for sums whose weights leave the range of doubles. */
-#ifndef RUNGS_REFERENCE_WIDE_H
-#define RUNGS_REFERENCE_WIDE_H
+#pragma once
 
 #include "dd.h"
 
@@ -57,5 +56,3 @@ static inline Dd wide_to_dd(Wide a) {
 static inline double wide_to_double(Wide a) {
     return wide_to_dd(a).hi;
 }
-
-#endif

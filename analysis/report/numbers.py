@@ -3,12 +3,10 @@
 Queries:
     published ID                        the number that was published, of the claim with this id
     here ID                             what was measured here
-    outcome ID
     time VARIANT on CASE                cold median; CASE: an op and parameters, such as `rolling agg=mean n=1e8 window=3000`; of several cases the one with most rows
     gain VARIANT over VARIANT on CASE   how many times faster the first is, with its interval, in the latest campaign that has both
     share VARIANT on CASE               of the limit
     timed VARIANT on CASE               both: `382 us (97%)`
-    bits VARIANT on CASE                "same in 3,000 calls", or where they differ: what a text that calls a variant deterministic has beside it
     fastest OP on CASE                  our fastest variant within the op's own tolerance; in those above, `fastest` stands for it
     claims                              "46 published numbers, 63 tests: 13 hold, ..."
 What no row tells is "not measured".
@@ -18,11 +16,11 @@ import re
 
 from analysis import joined
 from analysis import rows as r
-from analysis.claim_text import OUTCOMES, published, published_programs, quantity
+from analysis.claim_text import published, published_programs, quantity
 from analysis.format import percent, seconds
 from analysis.output import End, write_whole
 from analysis.published import number_or_text
-from analysis.report import bits, rivals
+from analysis.report import rivals
 from analysis.report.claims import summary
 
 MARKER = re.compile(r"<!-- row: (.+?) -->(.*?)<!-- /row -->", re.S)
@@ -81,8 +79,6 @@ def of_claim(results, what, name):
     c = claim_of(results, name)
     if what == "published":
         return published(c) if c else NOTHING
-    if what == "outcome":
-        return OUTCOMES.get(c.get("outcome"), NOTHING) if c else NOTHING
     return quantity(c, c["here"]) if c and c.get("here") is not None else NOTHING
 
 
@@ -105,9 +101,6 @@ def of_case(results, what, text):
     mine = row_of(rows, names[0]) if names[0] != FASTEST else our_fastest(results, rows[0]["op"], case)
     if not mine:
         return NOTHING
-    if what == "bits":
-        found = bits.bits_text(mine)
-        return NOTHING if found == "-" else found
     time, share = seconds(r.median(mine)), percent(r.share_of_limit(mine), 2)
     return {"time": time, "share": share, "timed": f"{time} ({share})"}[what]
 
@@ -117,9 +110,9 @@ def answer(results, query):
     if query == "claims":
         claims = results.claims
         return summary(claims) if claims else NOTHING
-    if what in ("published", "here", "outcome") and rest:
+    if what in ("published", "here") and rest:
         return of_claim(results, what, rest)
-    if what in ("time", "share", "timed", "gain", "fastest", "bits") and rest:
+    if what in ("time", "share", "timed", "gain", "fastest") and rest:
         return of_case(results, what, rest)
     raise BadNumber(f"'{query}': no such query; see analysis/report/numbers.py")
 

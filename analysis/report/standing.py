@@ -300,12 +300,3 @@ def behind_text(found, most=MOST_BEHIND):
     ratios = against_libraries(found)
     text = standing_text(ratios, "library", most) if ratios else "no library was timed beside a variant of ours."
     return text[0].upper() + text[1:]
-
-
-def wrong_inputs(results, op):
-    """[(variant, Counter of inputs)] of variants with a failed or crashed row, within the op's own tolerance; most failures first."""
-    found = collections.defaultdict(collections.Counter)
-    for row in results.rows:
-        if row["op"] == op and row["verdict"] in ("fail", "error"):
-            found[r.name_of(row)][row["input"]] += 1
-    return sorted(found.items(), key=lambda item: (-sum(item[1].values()), item[0]))

@@ -1,6 +1,5 @@
 /* cooperative_groups.h - blocks, grids, tiles of a warp and coalesced threads, for the emulator. */
-#ifndef RUNGS_EMULATOR_COOPERATIVE_GROUPS_H
-#define RUNGS_EMULATOR_COOPERATIVE_GROUPS_H
+#pragma once
 
 #include "emulator/cuda.h"
 
@@ -245,5 +244,3 @@ static inline T exclusive_scan(const Group &group, T value, EmulatorSite site = 
 }
 
 } // namespace cooperative_groups
-
-#endif

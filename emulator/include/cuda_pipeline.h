@@ -1,6 +1,5 @@
 /* cuda_pipeline.h - asynchronous copies of a thread, for the emulator. */
-#ifndef RUNGS_EMULATOR_CUDA_PIPELINE_H
-#define RUNGS_EMULATOR_CUDA_PIPELINE_H
+#pragma once
 
 #include "emulator/cuda.h"
 
@@ -18,5 +17,3 @@ static inline void __pipeline_commit() {
 static inline void __pipeline_wait_prior(size_t groups) {
     emulator_copy_wait((unsigned)groups);
 }
-
-#endif

@@ -1,13 +1,11 @@
 /* array.h - a dense array in C order: what ops, variants and files exchange. It borrows its memory. */
-#ifndef RUNGS_BASE_ARRAY_H
-#define RUNGS_BASE_ARRAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/cdefs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef enum DType {
     DTYPE_F32,
@@ -59,7 +57,4 @@ const Array *array_find(const Array *arrays, int count, const char *name);
 /* The input that this output updates in place: of its name, dtype and shape; -1: none. */
 int array_updated(const Array *out, const Array *in, int in_count);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

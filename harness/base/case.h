@@ -1,6 +1,5 @@
 /* case.h - one problem to solve: op, parameters, dtype, input family, seed. Plain data; plan/case.h reads and prints it. */
-#ifndef RUNGS_BASE_CASE_H
-#define RUNGS_BASE_CASE_H
+#pragma once
 
 #include "base/array.h"
 #include "base/params.h"
@@ -29,5 +28,3 @@ static inline DType case_sums(const Case *problem) {
 static inline bool case_is_usual(const Case *problem) {
     return case_sums(problem) == case_usual_sums(problem->dtype);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* clock.h - the steady clock: for how long something took and when to give up, never for a date. */
-#ifndef RUNGS_BASE_CLOCK_H
-#define RUNGS_BASE_CLOCK_H
+#pragma once
 
 #include <time.h>
 
@@ -10,5 +9,3 @@ static inline double clock_seconds(void) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * of a workflow. tests/golden/foreign.json has the cases; analysis/foreign.py does the same in Python, and for other kinds of
  * output.
  */
-#ifndef RUNGS_BASE_FOREIGN_H
-#define RUNGS_BASE_FOREIGN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ void foreign_text(const char *text, bool lines, char *out, size_t size);
 const char *foreign_shown(const char *text);
 /* Replaces each byte that is not part of UTF-8 by '?': JSON is UTF-8. */
 void foreign_make_utf8(char *text);
-
-#endif

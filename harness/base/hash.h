@@ -1,6 +1,5 @@
 /* hash.h - names for cache entries, comparisons and checksums; nothing that must withstand an attacker. */
-#ifndef RUNGS_BASE_HASH_H
-#define RUNGS_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ static inline uint64_t hash_array(uint64_t state, const void *data, size_t bytes
     for (int i = 1; i < 4; i++) state = hash_word(state, lanes[i]);
     return hash_bytes(state, at, tail);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* joined.h - variants that were a file of their own and are one of another's today, by a tunable (joined_variants.inc): rows,
  * scenarios and users may name them as before. */
-#ifndef RUNGS_BASE_JOINED_H
-#define RUNGS_BASE_JOINED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ const JoinedVariant *joined_find(const char *name);
 
 /* A variant with its tunables as rows say it ("moments/cuda_two_pass_wide memory=cuda") as today's rows do. Returns text. */
 const char *joined_spec(const char *spec, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* jsontext.h - a text of a JSON object. */
-#ifndef RUNGS_BASE_JSONTEXT_H
-#define RUNGS_BASE_JSONTEXT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -9,5 +8,3 @@ static inline const char *text_of(const json_t *object, const char *key) {
     const char *text = key ? json_string_value(json_object_get(object, key)) : NULL;
     return text ? text : "";
 }
-
-#endif

@@ -1,15 +1,12 @@
 /* launches.h - every kernel that launch() (kernel.h) has launched since somebody last asked, added up: a variant's launch
  * configuration as it came about. What a library launches by itself (CUB) is not seen. One thread launches. */
-#ifndef RUNGS_BASE_LAUNCHES_H
-#define RUNGS_BASE_LAUNCHES_H
+#pragma once
 
 #include "base/status.h"
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* Sums over launches; shared_bytes: dynamic shared memory of a block, added up over launches. */
 typedef struct Launches {
@@ -24,8 +21,4 @@ Status launches_failure(void);
 /* The sums so far; they begin anew. */
 Launches launches_take(void);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+__END_DECLS

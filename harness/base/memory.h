@@ -1,7 +1,6 @@
 /* memory.h - memory for jansson, whose objects silently lack what there was no memory for: an allocation that fails is remembered,
  * and memory_check() is called before JSON is written or sent. Large blocks, and how much memory this machine has left. */
-#ifndef RUNGS_BASE_MEMORY_H
-#define RUNGS_BASE_MEMORY_H
+#pragma once
 
 #include "base/status.h"
 
@@ -19,5 +18,3 @@ Status memory_check(void);
 size_t hostmemory_available_bytes(void);
 /* As malloc(), for free(); of huge pages where the kernel has them on request: a gigabyte of small ones takes seconds to come. */
 void *hostmemory_allocate(size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* mode.h - the modes in which a call is timed, by the names that scenarios and rows have. docs/METHOD.md says how each is taken. */
-#ifndef RUNGS_BASE_MODE_H
-#define RUNGS_BASE_MODE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ bool mode_parse(const char *word, Mode *out);
 bool mode_of_stream(Mode mode);
 /* "cold, hot, ...": all of them, for messages. */
 const char *mode_names(void);
-
-#endif

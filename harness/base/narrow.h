@@ -2,8 +2,7 @@
  * of an f32), and e5m2 and e4m3 of OCP's 8-bit floating point (OFP8 1.0, as NVIDIA has them): e5m2 as IEEE would have it; e4m3
  * without infinities, with one NaN of each sign and 448 as its largest. To wider types they are exact; from double they are rounded
  * to nearest, ties to even, once, subnormals included, and nothing saturates. */
-#ifndef RUNGS_BASE_NARROW_H
-#define RUNGS_BASE_NARROW_H
+#pragma once
 
 #include "base/rng.h"
 
@@ -96,5 +95,3 @@ static inline double narrow_end(NarrowForm form) {
     const int level = 2 - narrow_least(form);
     return form.finite ? ldexp((double)((2 << form.fraction_bits) - 1), level - form.fraction_bits) : ldexp(1, level);
 }
-
-#endif

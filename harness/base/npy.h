@@ -1,6 +1,5 @@
 /* npy.h - NumPy's .npy files (versions 1.0 to 3.0), C order, little-endian; format: numpy.lib.format's documentation. */
-#ifndef RUNGS_BASE_NPY_H
-#define RUNGS_BASE_NPY_H
+#pragma once
 
 #include "base/array.h"
 #include "base/status.h"
@@ -12,5 +11,3 @@ Status npy_read(const char *path, Array *out);
 /* Writes version 1.0 as base/output.h says: on any error (a full disk, say) no partial file is left and an existing one is
  * untouched; the message names the path. */
 Status npy_write(const char *path, const Array *array);
-
-#endif

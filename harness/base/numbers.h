@@ -1,6 +1,5 @@
 /* numbers.h - elements of arrays of floating-point numbers, as double, which holds those of every such type. */
-#ifndef RUNGS_BASE_NUMBERS_H
-#define RUNGS_BASE_NUMBERS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/narrow.h"
@@ -76,5 +75,3 @@ static inline double number_rounded(DType dtype, double value) {
     number_set(dtype, out, 0, value);
     return number_in(dtype, out, 0);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* output.h - files that a user names for results. A regular file appears whole or stays as it was, also behind symbolic links,
  * which stay links. Devices, pipes and FIFOs are written as they are. */
-#ifndef RUNGS_BASE_OUTPUT_H
-#define RUNGS_BASE_OUTPUT_H
+#pragma once
 
 #include "base/status.h"
 
@@ -37,5 +36,3 @@ Status output_write(Output *self, const void *data, size_t bytes);
 /* written: the status of all writes. STATUS_OK puts the file in its place; anything else discards it. Returns `written`, or
  * STATUS_IO if the file could not be put there. */
 Status output_close(Output *self, Status written);
-
-#endif

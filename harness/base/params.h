@@ -3,17 +3,14 @@
  * A table of ParamSpec says what exists; Params holds one value for each. Text like "window=3000" is the only way in, so that a
  * case on the command line, in a scenario file and in a row go through the same checks and the same messages.
  */
-#ifndef RUNGS_BASE_PARAMS_H
-#define RUNGS_BASE_PARAMS_H
+#pragma once
 
 #include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef enum ParamKind { PARAM_INT, PARAM_REAL, PARAM_CHOICE, PARAM_TEXT } ParamKind;
 
@@ -63,7 +60,4 @@ bool params_given(const Params *params, int index); /* false: the default stands
 /* " name=value" for each, canonical and in declared order, into text; returns the length it needs (snprintf style). */
 size_t params_format(const Params *params, bool only_given, char *text, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

@@ -3,8 +3,7 @@
  *     a build folder      bin/PROGRAM, and at the top the file rungs-places that CMake writes: the folders of project and harness
  *     an installed prefix bin/rungs, lib/rungs, share/rungs
  */
-#ifndef RUNGS_BASE_PLACES_H
-#define RUNGS_BASE_PLACES_H
+#pragma once
 
 #include "base/status.h"
 
@@ -23,5 +22,3 @@ const char *places_build(const char *name);     /* what the program makes; of an
 const char *places_python(void);
 /* The folder of the program, and `name` in it: programs that are built together lie together. */
 const char *places_beside(const char *name);
-
-#endif

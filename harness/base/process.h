@@ -1,7 +1,6 @@
 /* process.h - runs another program and waits for it. Arguments go through as they are: there is no shell in between. When this
  * process ends, however it ends, the program and all that it started end too, whatever session they moved to. */
-#ifndef RUNGS_BASE_PROCESS_H
-#define RUNGS_BASE_PROCESS_H
+#pragma once
 
 #include "base/status.h"
 #include "base/text.h"
@@ -50,5 +49,3 @@ void interrupt_note(int signal_number);
 int interrupt_pending(void);
 /* STATUS_IO if one came. */
 Status interrupt_check(void);
-
-#endif

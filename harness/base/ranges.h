@@ -2,14 +2,12 @@
  *
  * A tool makes itself known by NVTX_INJECTION64_PATH. Without it NVTX is never called, so a range costs a comparison, and CUPTI may
  * still become the tool of a worker that counts (measure/counts_activity.cu). Without NVTX's header in the build there are none. */
-#ifndef RUNGS_BASE_RANGES_H
-#define RUNGS_BASE_RANGES_H
+#pragma once
 
 #include <stdbool.h>
+#include <sys/cdefs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef enum RangesTool { RANGES_NOT_ASKED, RANGES_NO_TOOL, RANGES_TOOL } RangesTool;
 
@@ -34,7 +32,4 @@ static inline void ranges_end(void) {
     if (ranges_tool == RANGES_TOOL) ranges_pop();
 }
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

@@ -1,7 +1,6 @@
 /* reads.h - what of an op's inputs has to be read: memory moves whole sectors (32 bytes on a GPU, a cache line of 64 on a CPU), so
  * that a byte costs as much as the sector in which it lies. */
-#ifndef RUNGS_BASE_READS_H
-#define RUNGS_BASE_READS_H
+#pragma once
 
 #include "base/array.h"
 
@@ -39,5 +38,3 @@ void reads_need_parts(Reads *self, size_t parts, void (*need)(const void *of, si
 
 /* Bytes in those sectors, of each input at most its own. */
 double reads_bytes(const Reads *self, const Array *in, int in_count);
-
-#endif

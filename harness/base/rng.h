@@ -1,6 +1,5 @@
 /* rng.h - SplitMix64 by position: random element i of a seed, without state, so that any thread can make any part. */
-#ifndef RUNGS_BASE_RNG_H
-#define RUNGS_BASE_RNG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ static inline RNG_BOTH uint64_t rng_at(uint64_t seed, uint64_t index) {
 static inline RNG_BOTH double rng_uniform(uint64_t seed, uint64_t index) {
     return ((double)(rng_at(seed, index) >> 11) + 0.5) * 0x1p-53;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Not OpenMP's: a team of its threads would stay, and the variant's next call, if it wants fewer threads, would begin by ending the
  * rest of it, which grows with the cores and would be in a time that is the variant's. */
-#ifndef RUNGS_BASE_SHARES_H
-#define RUNGS_BASE_SHARES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ typedef void (*ShareWork)(void *context, size_t begin, size_t end);
  * would place it (OMP_PLACES), but none smaller than `least` items; returns when all are done. Where a thread cannot be had, its
  * share is done by the caller. */
 void shares_run(size_t items, size_t least, ShareWork work, void *context);
-
-#endif

@@ -1,7 +1,6 @@
 #include "base/stats.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,10 @@
 /* stats.h - summary of a set of samples. Order statistics only: samples of a shared machine are not normal. */
-#ifndef RUNGS_BASE_STATS_H
-#define RUNGS_BASE_STATS_H
+#pragma once
 
 #include <stddef.h>
+#include <sys/cdefs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef struct Stats {
     size_t count;
@@ -17,8 +15,4 @@ typedef struct Stats {
 /* Does not reorder `samples`. count = 0 gives all NaN and count 0. */
 Stats stats_of(const double *samples, size_t count);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+__END_DECLS

@@ -4,12 +4,11 @@
  * where the fault is noticed, into a buffer of the calling thread; callers pass the Status up with TRY() and only
  * main.c and cli/ print it. Usable from C, from CUDA C and from the C++ shim.
  */
-#ifndef RUNGS_BASE_STATUS_H
-#define RUNGS_BASE_STATUS_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include <sys/cdefs.h>
+
+__BEGIN_DECLS
 
 typedef enum Status {
     STATUS_OK = 0,
@@ -47,7 +46,4 @@ Status status_prefix(Status code, const char *format, ...)
         if (try_status_ != STATUS_OK) return try_status_;                                                                          \
     } while (0)
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

@@ -1,7 +1,6 @@
 /* temporary.h - files and folders in $TMPDIR. A file has no name, so it cannot outlive its processes. A folder outlives a killed
  * process; the next process that makes one removes it. */
-#ifndef RUNGS_BASE_TEMPORARY_H
-#define RUNGS_BASE_TEMPORARY_H
+#pragma once
 
 #include "base/status.h"
 
@@ -41,5 +40,3 @@ void temporary_sweep_after(pid_t maker);
  * TEMPORARY_SUFFIX letters: those of this user without a lock, folders with mode 0700, files with one name and older than 60 s.
  * Follows no symbolic link. */
 void temporary_sweep_of(const char *place, const char *prefix, mode_t type);
-
-#endif

@@ -1,15 +1,10 @@
 /* text.h - small help with words: numbers people write, suggestions, globs, a growing string. */
-#ifndef RUNGS_BASE_TEXT_H
-#define RUNGS_BASE_TEXT_H
+#pragma once
 
 #include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* "100000000", "1e8", "2^22", "-3": an integer below 2^53 in magnitude. False if the whole text is not one. */
 bool text_integer(const char *text, long long *out);
@@ -42,8 +37,3 @@ enum {
 Status text_read_file(const char *path, char **out, size_t *length);
 /* Also STATUS_INVALID for a file of more than `most` bytes. */
 Status text_read_limited(const char *path, size_t most, char **out, size_t *length);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

@@ -1,17 +1,13 @@
 /* toolkit.h - libraries of the CUDA toolkit that are opened when they are needed, so that a program without them still starts. */
-#ifndef RUNGS_BASE_TOOLKIT_H
-#define RUNGS_BASE_TOOLKIT_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include <sys/cdefs.h>
+
+__BEGIN_DECLS
 
 /* dlopen of lib<name>.so.<major> or lib<name>.so.<major>.*: on the loader's path, then below CUDA_HOME, CUDA_PATH, /usr/local/cuda,
  * /usr/local/cuda-<major>.*, the toolkit that ./rungs fetches (build/cuda) and the wheels of build/python. NULL if it is nowhere.
  */
 void *toolkit_open(const char *name, int major);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

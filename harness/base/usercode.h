@@ -3,15 +3,12 @@
  * The same file is compiled by the host compiler (here) and by NVRTC (impls/rolling/_nvrtc.h). Both see it between a prelude, which
  * defines `real`, and #line, so that messages show the user's own file and lines.
  */
-#ifndef RUNGS_BASE_USERCODE_H
-#define RUNGS_BASE_USERCODE_H
+#pragma once
 
 #include "base/status.h"
 #include "base/text.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 #define USERCODE_PARAM "function" /* the parameter of an op that names the file */
 enum { USERCODE_NAME_MAX = 256 };
@@ -80,7 +77,4 @@ Status usercode_source(const char *path, const char *prelude, UsercodeReal real,
 /* The failure of a file that compiled but defines no window function. */
 Status usercode_missing(const char *path);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

@@ -1,7 +1,6 @@
 /* vary.h - inputs of a timed call: data of its own for each, made element by element from a key and one or two sets of the case, so
  * that the host and a GPU make the same. NaN and infinities keep their places, and the scale stays. */
-#ifndef RUNGS_BASE_VARY_H
-#define RUNGS_BASE_VARY_H
+#pragma once
 
 #include "base/array.h"
 #include "base/rng.h"
@@ -10,9 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* How the elements of an input become others, from those of the first set and of the second. verify/families.h says which a family
  * has. */
@@ -151,7 +148,4 @@ static inline RNG_BOTH unsigned char vary_letter(const Vary *self, size_t i, uns
     return c >= 'A' && c <= 'Z' ? (unsigned char)('A' + (c - 'A' + turn) % 26) : c;
 }
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

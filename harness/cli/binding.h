@@ -1,6 +1,5 @@
 /* binding.h - `rungs try FILE.cu --op OP --call ...`: a file as it is becomes a variant of an op, by cmake/bound.py. */
-#ifndef RUNGS_CLI_BINDING_H
-#define RUNGS_CLI_BINDING_H
+#pragma once
 
 #include "op.h"
 
@@ -21,5 +20,3 @@ int binding_flags(Binding *binding, int argc, char **argv);
 bool binding_wanted(const Binding *binding, const char *path);
 /* Writes the file that makes the call; `made` is its path. */
 Status binding_make(const Binding *binding, const Op *op, const char *path, char made[PATH_MAX]);
-
-#endif

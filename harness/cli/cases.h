@@ -1,6 +1,5 @@
 /* cases.h - words of the command line that say what to run: scenarios and cases. */
-#ifndef RUNGS_CLI_CASES_H
-#define RUNGS_CLI_CASES_H
+#pragma once
 
 #include "pipeline/run.h"
 #include "plan/scenario.h"
@@ -15,5 +14,3 @@ Status case_check_function(const Case *problem);
 Status cases_plan(Plan *plan, const char *command, char *const *words, int count);
 /* Does --devices name GPUs? Sets `device` to the first. Prints a usage error of the verb else. */
 bool cases_devices_fit(const char *verb, RunOptions *options);
-
-#endif

@@ -1,8 +1,7 @@
 /* columns.h - columns of strings in `rungs exec`: where an op has arrays names.offsets, names.chars and names.validity, a user may
  * give --in names=FILE.arrow or FILE.csv:COLUMN, and --out likewise. A Python program (columns.py) turns such files into temporary
  * .npy files and back, so that everything else knows .npy alone. */
-#ifndef RUNGS_CLI_COLUMNS_H
-#define RUNGS_CLI_COLUMNS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/status.h"
@@ -34,5 +33,3 @@ bool columns_own(const Columns *self, const char *path);
 Status columns_write(Columns *self);
 /* Removes the .npy files. */
 void columns_close(Columns *self);
-
-#endif

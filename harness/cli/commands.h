@@ -1,7 +1,6 @@
 /* commands.h - the verbs of the command line. Each takes its own argv (argv[0] is the verb) and returns the exit code:
  * 0 good; 1 a check failed; 2 usage or a bad file; 3 nothing was measured or compared; 4 the machine cannot do it. */
-#ifndef RUNGS_CLI_COMMANDS_H
-#define RUNGS_CLI_COMMANDS_H
+#pragma once
 
 #include "base/status.h"
 
@@ -41,5 +40,3 @@ int report_make(const char *const *files, const char *folder);
 int cli_fail(Status status);
 /* Prints a usage error (printf style) with a pointer to --help; EXIT_USAGE. */
 int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

@@ -1,7 +1,6 @@
 /* files.h - the files of verbs: rows that they read, inputs that no output may replace, folders, and output files whose content
  * Python makes: Python hands it over, and this program writes the files (base/output.h). Python opens none. */
-#ifndef RUNGS_CLI_FILES_H
-#define RUNGS_CLI_FILES_H
+#pragma once
 
 #include "base/status.h"
 #include "cli/options.h"
@@ -28,5 +27,3 @@ Status files_write(int records, const char *const *inputs, bool *complete);
 /* Moves rows.jsonl, REPORT.md and figures, where there are any, to FOLDER/earlier/<date of the rows, UTC>/. kept: that folder; ""
  * if there was nothing. STATUS_IO: another run is writing there, or the folder cannot be made. */
 Status files_keep_earlier(const char *folder, char *kept, size_t size);
-
-#endif

@@ -1,13 +1,11 @@
 /* gbench.h - Google Benchmark behind C functions. It parses its flags, decides how often a benchmark is called, and prints. */
-#ifndef RUNGS_CLI_GBENCH_H
-#define RUNGS_CLI_GBENCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/cdefs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* What one call of a benchmark gave. */
 typedef struct GbenchTimes {
@@ -33,7 +31,4 @@ size_t gbench_run(void);
 /* Prints its flags. */
 void gbench_help(void);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

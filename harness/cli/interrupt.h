@@ -1,7 +1,6 @@
 /* interrupt.h - Ctrl-C and SIGTERM while rows are made: the workers end, the rows stay, and the last lines say where they are and
  * how to go on. */
-#ifndef RUNGS_CLI_INTERRUPT_H
-#define RUNGS_CLI_INTERRUPT_H
+#pragma once
 
 #include "cli/progress.h"
 
@@ -19,5 +18,3 @@ int interrupt_end(Progress *progress, const RunSummary *summary);
 /* How `run` and `reproduce` end: prints that message or the closing lines; the exit code. out: the rows; go_on: options that
  * continue what the budget left. */
 int run_finish(Status status, Progress *progress, const RunSummary *summary, const char *out, const char *go_on);
-
-#endif

@@ -1,7 +1,6 @@
 /* options.h - options as a table, and words of command lines. argp was tried: subcommands with options of their own and suggestions
  * took more code around it than this. */
-#ifndef RUNGS_CLI_OPTIONS_H
-#define RUNGS_CLI_OPTIONS_H
+#pragma once
 
 #include "base/status.h"
 #include "base/text.h"
@@ -63,5 +62,3 @@ bool pairs_add(Pairs *self, const char *name, size_t length, const char *value);
 
 /* Appends a word, in single quotes where the shell would take it apart or expand it. */
 Status quote_word(Text *self, const char *word);
-
-#endif

@@ -1,6 +1,5 @@
 /* progress.h - what a user sees during a run: a line that updates itself on a terminal, plain lines otherwise. */
-#ifndef RUNGS_CLI_PROGRESS_H
-#define RUNGS_CLI_PROGRESS_H
+#pragma once
 
 #include "cli/table.h"
 #include "pipeline/run.h"
@@ -39,5 +38,3 @@ void progress_duration(double seconds, char text[32]);
 /* One judged claim as a line, and how many came out how (nothing if there are none). */
 void progress_claim(FILE *stream, const json_t *claim);
 void progress_claims(FILE *stream, const ClaimTotals *totals);
-
-#endif

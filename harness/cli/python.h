@@ -1,7 +1,6 @@
 /* python.h - the one way in which the program calls its Python: modules of the package analysis/, which reads rows, and columns.py.
  */
-#ifndef RUNGS_CLI_PYTHON_H
-#define RUNGS_CLI_PYTHON_H
+#pragma once
 
 #include "base/status.h"
 #include "base/text.h"
@@ -25,5 +24,3 @@ typedef struct PythonVerb {
 /* Runs the module for a verb. Its output goes to stdout, or to stderr if it has no result. Nothing is said of an interrupt. Frees
  * words; returns the exit code. */
 int python_verb(const PythonVerb *self, Words *words);
-
-#endif

@@ -1,6 +1,5 @@
 /* table.h - what a run of a few cases ends with: a table of times for each case, and a sentence that says who won. */
-#ifndef RUNGS_CLI_TABLE_H
-#define RUNGS_CLI_TABLE_H
+#pragma once
 
 #include "record/row.h"
 
@@ -18,5 +17,3 @@ void table_print(const Table *self);
 void table_free(Table *self);
 /* Three significant digits with a unit that people read: 27.1 ms. */
 void table_seconds(double seconds, char text[32]);
-
-#endif

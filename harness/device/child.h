@@ -1,7 +1,6 @@
 /* child.h - a worker process, talked to in JSON lines (docs/PROTOCOL.md). Whatever happens to it stays in it: a crash, a hang and
  * memory without end each come back as a Status with words for the row. */
-#ifndef RUNGS_DEVICE_CHILD_H
-#define RUNGS_DEVICE_CHILD_H
+#pragma once
 
 #include "base/status.h"
 #include "device/descendants.h"
@@ -43,5 +42,3 @@ bool child_pause(Child *child);
 Status child_end(Child *child, double timeout_seconds);
 /* Asks it to close if it still runs, waits a little, kills its remaining processes. May be NULL. */
 void child_stop(Child *child);
-
-#endif

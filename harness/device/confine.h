@@ -1,8 +1,7 @@
 /* confine.h - what a worker may write: its own folder, devices, and on a GPU what /proc has of itself. Nothing that decides a row,
  * now or later: program, modules, references, rows, scenarios, Python packages. By Landlock (Linux 5.13), which needs no privileges
  * and holds for all that the process starts. Reading is not restricted. By seccomp it gets no userfaultfd. */
-#ifndef RUNGS_DEVICE_CONFINE_H
-#define RUNGS_DEVICE_CONFINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ bool confine_available(void);
  * change and remove what it likes; NULL: nowhere. own_memory: it may write to /proc/self, which has its code as a file (mem). Can
  * be called again for less. False: errno is set. Async-signal-safe. */
 bool confine_self(const char *folder, bool own_memory);
-
-#endif

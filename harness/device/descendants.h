@@ -1,6 +1,5 @@
 /* descendants.h - the processes that a worker starts: their memory, and their end when they outlive it. */
-#ifndef RUNGS_DEVICE_DESCENDANTS_H
-#define RUNGS_DEVICE_DESCENDANTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ Helpers descendants_helpers(pid_t pid, int own);
 double descendants_seconds(pid_t pid);
 /* Orphans have `patience_ms` to end by themselves. Then they are killed, all are reaped, and their number is returned. */
 int descendants_end(int patience_ms);
-
-#endif

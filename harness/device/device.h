@@ -1,6 +1,5 @@
 /* device.h - where variants run and their arrays live: one table of functions per kind of device. */
-#ifndef RUNGS_DEVICE_DEVICE_H
-#define RUNGS_DEVICE_DEVICE_H
+#pragma once
 
 #include "base/array.h"
 #include "base/status.h"
@@ -12,9 +11,7 @@
 struct json_t;
 struct Vary;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef struct Device {
     const char *kind; /* "cpu", "cuda", "emulator" */
@@ -89,7 +86,4 @@ Status pool_release(void *pointer, void *stream);
 /* Bytes of device memory that the pool holds, in use or not. */
 size_t pool_held_bytes(void *pool);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

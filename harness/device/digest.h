@@ -1,7 +1,6 @@
 /* digest.h - what the GPU does with arrays of ours: a checksum, which tells that one changed without copying it to the host, and
  * the inputs of timed calls. */
-#ifndef RUNGS_DEVICE_DIGEST_H
-#define RUNGS_DEVICE_DIGEST_H
+#pragma once
 
 #include "base/status.h"
 #include "base/vary.h"
@@ -15,9 +14,7 @@
 #define DIGEST_BOTH
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* What a word adds to the sum. Each step is a bijection, so a change of a single word always changes the sum. After SplitMix64
  * (Steele, Lea and Flood, OOPSLA 2014). */
@@ -38,8 +35,4 @@ Status digest_of(const void *data, size_t bytes, void *stream, uint64_t *out);
 /* Device.vary on a stream. */
 Status vary_gpu(const Vary *how, DType dtype, size_t n, const void *a, const void *b, void *to, void *stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+__END_DECLS

@@ -1,14 +1,11 @@
 /* memory.h - buffers with guard words on both sides, poison, and change detection, on any device. */
-#ifndef RUNGS_DEVICE_MEMORY_H
-#define RUNGS_DEVICE_MEMORY_H
+#pragma once
 
 #include "base/array.h"
 #include "base/vary.h"
 #include "device/device.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 enum { GUARD_BYTES = 4096 }; /* of the smallest guard */
 
@@ -47,8 +44,4 @@ Status device_first_difference(const Device *device, const void *data, const voi
 /* Is every byte of element i of this host copy poison, i.e. never written? */
 bool poison_element(const void *host, DType dtype, size_t index);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+__END_DECLS

@@ -3,13 +3,10 @@
  * replaced, be it in its code or in what the loader has filled in (RELRO). By seccomp; nobody traces
  * this process or another from within (on a GPU /proc/self/mem stays open: confine.h). What the harness keeps in writable memory is
  * not covered. */
-#ifndef RUNGS_DEVICE_OWN_CODE_H
-#define RUNGS_DEVICE_OWN_CODE_H
+#pragma once
 
 #include <stdbool.h>
 
 /* For good, and for what this process starts. False: not kept, because the kernel has no seccomp, or a tool is preloaded
  * (LD_PRELOAD), which may have to change code. */
 bool own_code_keep(void);
-
-#endif

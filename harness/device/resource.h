@@ -1,15 +1,12 @@
 /* resource.h - the allocator behind args->memory (variant.h): every block is known, counted and accounted for after the call; in a
  * guarded call each also has guard words on both sides and a poisoned payload. */
-#ifndef RUNGS_DEVICE_RESOURCE_H
-#define RUNGS_DEVICE_RESOURCE_H
+#pragma once
 
 #include "base/array.h"
 #include "device/device.h"
 #include "variant.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef struct Resource Resource;
 
@@ -44,7 +41,4 @@ bool resource_is_ordered(const Resource *resource);
 /* Device memory that it keeps between calls (a pool, an arena): no leak. */
 size_t resource_held_bytes(const Resource *resource);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

@@ -1,7 +1,6 @@
 /* sandbox.h - bubblewrap around workers: the root read-only, no network, /tmp, /run, /dev/shm and /proc of their own, no
  * privileges. The devices of GPUs are passed. The worker confines itself inside (device/confine.h), as Landlock forbids mounts. */
-#ifndef RUNGS_DEVICE_SANDBOX_H
-#define RUNGS_DEVICE_SANDBOX_H
+#pragma once
 
 #include "base/status.h"
 
@@ -20,5 +19,3 @@ Status sandbox_wrap(const char *folder, const char *const *argv, const char *wor
 /* In a process that asks a module what it is: becomes itself in a sandbox where its parent uses one. Returns where it does not, or
  * inside; false: there can be none. */
 bool sandbox_enter(const char *module, char *const *argv);
-
-#endif

@@ -1,6 +1,5 @@
 /* shared.h - memory that parent and worker both see: a file without a name, so that nothing is left behind if either crashes. */
-#ifndef RUNGS_DEVICE_SHARED_H
-#define RUNGS_DEVICE_SHARED_H
+#pragma once
 
 #include "base/status.h"
 
@@ -28,5 +27,3 @@ Status shared_receive(int socket, int *files, int *count);
  * reach it. STATUS_IO names the array if it is shorter. */
 Status shared_open(int fd, const char *name, size_t bytes, bool writable, Shared *out);
 void shared_destroy(Shared *shared);
-
-#endif

@@ -1,6 +1,5 @@
 /* spawn.h - the process behind a worker: its pipes, its log, and what it must not have of the parent's. */
-#ifndef RUNGS_DEVICE_SPAWN_H
-#define RUNGS_DEVICE_SPAWN_H
+#pragma once
 
 #include "base/status.h"
 #include "base/temporary.h"
@@ -17,5 +16,3 @@ typedef struct Spawned {
 /* Starts argv (NULL-terminated) with "--commands FD --replies FD --arrays FD" added, confined to a folder of its own. STATUS_IO;
  * *out holds nothing then. */
 Status spawn(const char *const *argv, Spawned *out);
-
-#endif

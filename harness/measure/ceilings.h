@@ -1,12 +1,9 @@
 /* ceilings.h - what this device can do at most, measured in the same run as the variants: the yardstick of every fraction. */
-#ifndef RUNGS_MEASURE_CEILINGS_H
-#define RUNGS_MEASURE_CEILINGS_H
+#pragma once
 
 #include "measure/measure.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 typedef struct Ceiling {
     const char *name;   /* "copy", "read", "write", "fma_f32", "fma_f64", "empty_launch" */
@@ -47,7 +44,4 @@ typedef struct CeilingTask {
  * if no trial could be timed. */
 Status ceiling_pick(const CeilingTask *task, Ceiling *out);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

@@ -3,16 +3,13 @@
  *
  * STATUS_UNSUPPORTED with the reason where CUPTI, the permission or the counter is missing. Once a pass has run in a process, that
  * process takes no times any more: what CUPTI leaves behind in the driver costs time. */
-#ifndef RUNGS_MEASURE_COUNTS_H
-#define RUNGS_MEASURE_COUNTS_H
+#pragma once
 
 #include "measure/measure.h"
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* activity.c: what ran on the device during a call. */
 typedef enum ActivityKind { ACTIVITY_KERNEL, ACTIVITY_COPY, ACTIVITY_FILL } ActivityKind;
@@ -95,7 +92,4 @@ Status counts_try_activity(void *stream);
 Status counts_try_bytes(void *stream);
 Status counts_library(const char **path);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

@@ -1,7 +1,6 @@
 /* cupti.cuh - CUPTI's functions, found in its library at run time. For .cu files of this module, where CUPTI's headers are there
  * (RUNGS_CUPTI_ACTIVITY, RUNGS_CUPTI_RANGES). */
-#ifndef RUNGS_MEASURE_CUPTI_CUH
-#define RUNGS_MEASURE_CUPTI_CUH
+#pragma once
 
 #include "kernel.h"
 #include "measure/counts.h"
@@ -137,5 +136,3 @@ static inline Status counted_open(CountedCall *call, const MeasuredWork *work, v
 static inline void counted_close(CountedCall *call) {
     gpu_queue_close(&call->queue);
 }
-
-#endif

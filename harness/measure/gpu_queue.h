@@ -1,7 +1,6 @@
 /* gpu_queue.h - what is queued around the work on a GPU stream so that its time is its own: a blocking kernel ahead of it, an L2
  * flush, and stamps that tell the SM clock. For .cu files. */
-#ifndef RUNGS_MEASURE_GPU_QUEUE_H
-#define RUNGS_MEASURE_GPU_QUEUE_H
+#pragma once
 
 #include "base/status.h"
 
@@ -67,5 +66,3 @@ Status gpu_queue_stamp(GpuQueue *queue, GpuStampPlace place);
 double gpu_queue_seconds(const GpuQueue *queue);
 /* SM clock between the stamps; NaN unless both ran on the same SM. Valid once the stream has been waited for. */
 double gpu_queue_mhz(const GpuQueue *queue);
-
-#endif

@@ -4,17 +4,14 @@
  * since whatever disturbs a sample makes it longer. Reads and writes beyond the smaller of the two are done behind the copy. More
  * bytes than LIMIT_BYTES_MAX (CPU: than four times the caches) are measured by a part and scaled, and so are fewer than 16 KiB on a
  * CPU by more. */
-#ifndef RUNGS_MEASURE_LIMIT_H
-#define RUNGS_MEASURE_LIMIT_H
+#pragma once
 
 #include "base/status.h"
 #include "measure/measure.h"
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 static const double LIMIT_BYTES_MAX = 2.0 * (1 << 30); /* GPU; read and written together */
 
@@ -45,7 +42,4 @@ Status limit_cpu(const LimitTask *task, Limit out[MEASURE_MODE_COUNT]);
  * one copy differs by nearly twice between two moments of a busy machine. False for NaN. */
 bool limit_is_beaten(double seconds, double limit, bool gpu, size_t calls_per_sample);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

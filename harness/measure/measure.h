@@ -1,6 +1,5 @@
 /* measure.h - time one piece of work in the modes cold, hot, graph, enqueue, complete; every sample is kept. */
-#ifndef RUNGS_MEASURE_MEASURE_H
-#define RUNGS_MEASURE_MEASURE_H
+#pragma once
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -11,9 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 #include "base/mode.h" /* which C alone includes else */
 
@@ -198,7 +195,4 @@ size_t sampling_round(const SamplingPace *pace, size_t taken, size_t count);
 /* How many samples a pilot of this wall time buys. */
 size_t sampling_count(const SamplingPace *pace, double pilot_wall);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+__END_DECLS

@@ -1,7 +1,6 @@
 /* moves_cpu.h - ways to move bytes with one thread: what peaks and limits of the CPU are measured with. Compiled for the same
  * -march as the CPU variants. */
-#ifndef RUNGS_MEASURE_MOVES_CPU_H
-#define RUNGS_MEASURE_MOVES_CPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ uint64_t *cache_sweep_open(size_t *words);
  * threads that end with it (base/shares.h). It does not write: dirty lines would be left for the measured work to write back.
  * False: they are not what was written there, so that other memory may have been read. */
 bool cache_sweep(const uint64_t *words, size_t count);
-
-#endif

@@ -3,8 +3,6 @@
 #include "base/clock.h"
 #include "protocol.h"
 
-#include <math.h>
-
 enum { LEAST_CALLS = 100, MOST_CALLS = 1000 };
 static const double SHARE_OF_ROW = 0.05; /* of the row's time so far, for more than the least */
 static const double ASKED_SECONDS = 600; /* for a number of calls that was asked for */

@@ -79,10 +79,10 @@ bool devices_parse(const char *list, int devices[DEVICES_MAX], int *count) {
 static bool ask_model(Gpu *gpu, char model[128]) {
     json_t *reply = NULL;
     if (run_ask_device(gpu->index, DO_FACTS, "cuda", &reply) != STATUS_OK) return false;
-    const json_t *facts = json_object_get(reply, KEY_GPU);
-    const char *uuid = json_string_value(json_object_get(facts, "uuid")), *name = json_string_value(json_object_get(facts, "name"));
-    snprintf(model, 128, "%.80s, %lld bytes", name ? name : "?",
-             (long long)json_integer_value(json_object_get(facts, "memory_bytes")));
+    const char *uuid = NULL, *name = "?";
+    json_int_t bytes = 0;
+    (void)json_unpack(reply, "{s:{s?s, s?s, s?I}}", KEY_GPU, "uuid", &uuid, "name", &name, "memory_bytes", &bytes);
+    snprintf(model, 128, "%.80s, %lld bytes", name, (long long)bytes);
     json_t *hidden = uuid ? identity_hidden(uuid) : NULL;
     snprintf(gpu->uuid, sizeof gpu->uuid, "%s", json_is_string(hidden) ? json_string_value(hidden) : "");
     json_decref(hidden);

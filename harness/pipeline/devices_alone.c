@@ -6,7 +6,6 @@
 #include "pipeline/run.h"
 #include "protocol.h"
 
-#include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* draw.h - whatever is drawn for a row (the data of its samples, which of them are compared) follows from one number, which no
  * worker knows before the row has failed. */
-#ifndef RUNGS_PIPELINE_DRAW_H
-#define RUNGS_PIPELINE_DRAW_H
+#pragma once
 
 #include "base/mode.h"
 
@@ -29,5 +28,3 @@ uint64_t draw_of(const Draw *self, Mode mode, DrawWhat what, size_t index);
 /* 32 hexadecimal digits, "-" and each round, "-SAMPLES", "r" if in rounds. Returns text. */
 char *draw_format(const Draw *self, char text[DRAW_TEXT_MAX]);
 bool draw_parse(const char *text, Draw *out);
-
-#endif

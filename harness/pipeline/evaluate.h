@@ -1,7 +1,6 @@
 /* evaluate.h - one variant on one case: refuse, make the instance, start a worker, verify, time, verify on new data, end the case.
  * Once the worker has ended: its limit and counts (pipeline/finish.c). */
-#ifndef RUNGS_PIPELINE_EVALUATE_H
-#define RUNGS_PIPELINE_EVALUATE_H
+#pragma once
 
 #include "pipeline/session.h"
 
@@ -106,5 +105,3 @@ typedef struct Series {
 Status series_take(Series *self, const PlanItem *item, const VariantChoice *choice, Mode mode, size_t samples, Row *row);
 /* Releases the case. */
 void series_close(Series *self);
-
-#endif

@@ -1,7 +1,6 @@
 /* run.h - a run under way: what it is asked for, what it tells of itself, and in which order it makes the items of its plan. The
  * floor of the pipeline. */
-#ifndef RUNGS_PIPELINE_RUN_H
-#define RUNGS_PIPELINE_RUN_H
+#pragma once
 
 #include "pipeline/draw.h"
 #include "plan/scenario.h"
@@ -199,5 +198,3 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *out);
 /* Claim lines as docs/RESULTS.md has them: one for each machine that can tell, else one that says why none can, if the claim's
  * scenario was run at all. Runs count in the order of their dates. New reference. */
 Status claims_of_files(const Plan *plan, const char *const *paths, json_t **out);
-
-#endif

@@ -1,6 +1,5 @@
 /* session.h - a variant, an instance, and the worker that brings them together: what `run` and `exec` have in common. */
-#ifndef RUNGS_PIPELINE_SESSION_H
-#define RUNGS_PIPELINE_SESSION_H
+#pragma once
 
 #include "base/mode.h"
 #include "base/vary.h"
@@ -179,5 +178,3 @@ Status session_end(Child *child, double timeout_seconds, bool *reusable);
 Status session_run(const Session *session, DataSet set, Child *child, double timeout_seconds, RunReply *ran);
 /* Takes the sizes of outputs sized by data from the reply to a `run`, or from a check. */
 Status session_take_counts(Instance *instance, const json_t *reply);
-
-#endif

@@ -1,6 +1,5 @@
 /* build.h - how the files of this module add to a plan; not for others. */
-#ifndef RUNGS_PLAN_BUILD_H
-#define RUNGS_PLAN_BUILD_H
+#pragma once
 
 #include "plan/scenario.h"
 
@@ -102,5 +101,3 @@ Status axes_set(const YamlFile *file, const Op *op, const YamlNode *key, const Y
 
 /* Reads the claims section; the scenario's items are those from `first_item` on, `op` is the suites' common op or NULL. */
 Status scenario_claims(YamlFile *file, const YamlNode *list, Plan *plan, int first_item, const Op *op, const char *scenario);
-
-#endif

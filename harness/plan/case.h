@@ -1,6 +1,5 @@
 /* plan/case.h - a case as one line of text: "rolling agg=mean n=1000003 window=3000 dtype=f64 input=offset1e8 seed=7". */
-#ifndef RUNGS_PLAN_CASE_H
-#define RUNGS_PLAN_CASE_H
+#pragma once
 
 #include "base/case.h"
 #include "op.h"
@@ -21,5 +20,3 @@ Status case_parse(const char *text, Case *out);
 char *case_format(const Case *problem, char *text, size_t size);
 /* Are their lines the same? */
 bool case_same(const Case *a, const Case *b);
-
-#endif

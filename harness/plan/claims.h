@@ -1,7 +1,6 @@
 /* claims.h - a published statement and its outcome by rows; the only place that decides. docs/SCENARIOS.md has the rules.
  */
-#ifndef RUNGS_PLAN_CLAIMS_H
-#define RUNGS_PLAN_CLAIMS_H
+#pragma once
 
 #include "base/status.h"
 
@@ -99,5 +98,3 @@ typedef struct Measured {
 bool claim_is_about_counts(const Claim *claim);
 /* CLAIM_HOLDS if *out is set; else CLAIM_NOT_RUN, CLAIM_NOT_TESTABLE, or CLAIM_FAILS if the variant's result is wrong, and why. */
 int claim_measure(const Claim *claim, const json_t *rows, Measured *out, char why[CLAIM_WHY_MAX]);
-
-#endif

@@ -1,7 +1,6 @@
 /* registry.h - all ops and variants. Ops are linked into the program. Variants are files, found by their paths when the program
  * starts: what is known of one without its code is its path, and what its module says of itself (modules.c). */
-#ifndef RUNGS_PLAN_REGISTRY_H
-#define RUNGS_PLAN_REGISTRY_H
+#pragma once
 
 #include "base/text.h"
 #include "op.h"
@@ -109,5 +108,3 @@ Status modules_make(const VariantEntry *entry, ModuleKind kind);
 /* The shared object. */
 const char *modules_tried(void); /* the folder for what `rungs try` compiles; `score` names one of its own in RUNGS_TRIED */
 const char *modules_path(const VariantEntry *entry, ModuleKind kind, char path[PATH_MAX]);
-
-#endif

@@ -1,6 +1,5 @@
 /* scenario.h - a YAML file that expands to cases x variants, and the claims it can judge. docs/SCENARIOS.md has the format. */
-#ifndef RUNGS_PLAN_SCENARIO_H
-#define RUNGS_PLAN_SCENARIO_H
+#pragma once
 
 #include "base/case.h"
 #include "base/mode.h"
@@ -152,5 +151,3 @@ json_t *list_ops_json(void);
 Status list_scenarios_json(const char *dir, json_t **out);
 /* Every claim of every scenario below dir. */
 Status list_claims_json(const char *dir, json_t **out);
-
-#endif

@@ -81,17 +81,10 @@ char *environment_session(void) {
     return text;
 }
 
-static void add_date_and_run(json_t *environment) {
-    char date[DATE_TEXT], run[ID_TEXT];
-    date_and_id(date, run);
-    json_object_set_new(environment, "run", json_string(run));
-    json_object_set_new(environment, "date", json_string(date));
-}
-
-static void add_arguments(json_t *environment, int argc, char **argv) {
+static json_t *arguments_json(int argc, char **argv) {
     json_t *arguments = json_array();
     for (int i = 0; i < argc; i++) json_array_append_new(arguments, facts_without_folders(argv[i]));
-    json_object_set_new(environment, "argv", arguments);
+    return arguments;
 }
 
 static json_t *python_json(void) {
@@ -158,21 +151,18 @@ static json_t *comparability_id(const json_t *environment) {
 }
 
 json_t *environment_json(int argc, char **argv, int device, const json_t *gpu_facts) {
-    char why[256] = "";
-    json_t *environment = json_pack("{s:s, s:i}", "kind", "environment", "schema", ROW_SCHEMA_VERSION);
+    char why[256] = "", date[DATE_TEXT], run[ID_TEXT];
+    date_and_id(date, run);
+    json_t *environment =
+        json_pack("{s:s, s:i, s:s, s:s}", "kind", "environment", "schema", ROW_SCHEMA_VERSION, "run", run, "date", date);
     if (!environment) return NULL;
-    add_date_and_run(environment);
     add_program(environment);
-    add_arguments(environment, argc, argv);
-    json_object_set_new(environment, "cpu", facts_cpu());
-    json_object_set_new(environment, "others_running", facts_others_running());
-    json_t *gpu = facts_gpu(device, gpu_facts, why, sizeof why);
-    json_object_set_new(environment, "gpu", gpu);
-    json_object_set_new(environment, "gpu_reason", json_is_null(gpu) ? facts_without_folders(why) : json_null());
-    json_object_set_new(environment, "os", facts_os());
-    json_object_set_new(environment, "container", facts_container());
-    json_object_set_new(environment, "variables", facts_variables());
-    json_object_set_new(environment, "python", python_json());
+    json_t *others = facts_others_running(), *gpu = facts_gpu(device, gpu_facts, why, sizeof why);
+    json_object_update_new(environment,
+                           json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "argv", arguments_json(argc, argv), "cpu",
+                                     facts_cpu(), "others_running", others, "gpu", gpu, "gpu_reason",
+                                     json_is_null(gpu) ? facts_without_folders(why) : json_null(), "os", facts_os(), "container",
+                                     facts_container(), "variables", facts_variables(), "python", python_json()));
     json_object_set_new(environment, "id", comparability_id(environment));
     return environment;
 }

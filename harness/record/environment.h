@@ -1,6 +1,5 @@
 /* environment.h - the circumstances of a run: one {"kind":"environment"} line per run. Nothing in it names a host or a user. */
-#ifndef RUNGS_RECORD_ENVIRONMENT_H
-#define RUNGS_RECORD_ENVIRONMENT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -25,5 +24,3 @@ char *environment_session(void);
 bool steadiness_load(const json_t *environment, char *text, size_t size);
 /* Of the ceilings of a device: do two measurements of one of them differ by a quarter or more? The first such one is named. */
 bool steadiness_ceilings(const char *device, const json_t *ceilings, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* facts.h - the parts of an environment line, each gathered by a file of its own; private to record/. New references; NULL: no
  * memory. */
-#ifndef RUNGS_RECORD_FACTS_H
-#define RUNGS_RECORD_FACTS_H
+#pragma once
 
 #include "record/identity.h"
 #include "record/row.h"
@@ -26,5 +25,3 @@ json_t *facts_gpu(int device, const json_t *gpu_facts, char *why, size_t why_siz
 json_t *facts_quota_of(const char *root, const char *memberships);
 /* The size of OpenMP's teams: OMP_NUM_THREADS, else the number of CPUs of the affinity. */
 int facts_threads(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* identity.h - numbers that name one device, as rows may hold them: keyed hashes. The key is this installation's, so that its rows
  * know the device again and nobody else can tell which it is. It lies in $XDG_STATE_HOME/rungs/salt, else in
  * ~/.local/state/rungs/salt. */
-#ifndef RUNGS_RECORD_IDENTITY_H
-#define RUNGS_RECORD_IDENTITY_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ json_t *identity_hidden(const char *id);
 /* A text for a row: absolute paths in it become relative to the source folder or lose their folders, for home folders name people,
  * and UUIDs of GPUs ("GPU-...", "MIG-...") are hidden. New reference; NULL if there is no memory. */
 json_t *facts_without_folders(const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* program.h - facts of this program that CMake and git tell when it is built (rungs_program of cmake/modules.cmake). */
-#ifndef RUNGS_RECORD_PROGRAM_H
-#define RUNGS_RECORD_PROGRAM_H
+#pragma once
 
 typedef struct Program {
     const char *project;    /* "rungs", or the name given to rungs_add_project */
@@ -15,5 +14,3 @@ typedef struct Program {
 extern const Program PROGRAM;
 
 #define RUNGS_VERSION "0.1.0" /* of the harness; the one in CMakeLists.txt: a test holds them equal */
-
-#endif

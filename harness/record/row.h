@@ -1,6 +1,5 @@
 /* row.h - the result of one variant on one case, as the pipeline fills it. docs/RESULTS.md has the line that is written from it. */
-#ifndef RUNGS_RECORD_ROW_H
-#define RUNGS_RECORD_ROW_H
+#pragma once
 
 #include "base/case.h"
 #include "base/mode.h"
@@ -309,5 +308,3 @@ bool rowfile_can_be_read(const RowFile *file);
 Status rowfile_replace(const char *path, const json_t *lines);
 /* All lines of a file as a JSON array; errors name file and line. New reference. */
 Status rowfile_read(const char *path, json_t **out);
-
-#endif

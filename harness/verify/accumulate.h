@@ -2,8 +2,7 @@
  * rounded to the type of the output at the end. The op sees the case in the type of sums and its inputs as they were rounded, which
  * that type holds; from its bound follows what may be stored. Sums in f16 or bf16 themselves are seen in f32; the bound is theirs.
  */
-#ifndef RUNGS_VERIFY_ACCUMULATE_H
-#define RUNGS_VERIFY_ACCUMULATE_H
+#pragma once
 
 #include "op.h"
 
@@ -24,5 +23,3 @@ void accumulated_close(Accumulated *self);
 Status accumulated_reference(const Op *op, const Case *problem, const Array *in, const Array *out, int bound, Reference *reference);
 /* Its second half: of values and tolerances of the case in the type of sums. */
 void accumulated_round(const Op *op, const Case *problem, const Array *out, Reference *reference);
-
-#endif

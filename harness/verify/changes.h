@@ -1,6 +1,5 @@
 /* changes.h - would a result that was kept from other data pass for one on these? */
-#ifndef RUNGS_VERIFY_CHANGES_H
-#define RUNGS_VERIFY_CHANGES_H
+#pragma once
 
 #include "op.h"
 
@@ -14,5 +13,3 @@ typedef struct Changes {
 void changes_bounded(const Reference *kept, const Reference *now, size_t count, Changes *changes);
 /* For outputs that must be right to the byte. */
 void changes_exact(const Array *kept, const Array *now, Changes *changes);
-
-#endif

@@ -1,6 +1,5 @@
 /* definitions.h - which wrong definitions of an op (op.h) the tolerances of a case reject. */
-#ifndef RUNGS_VERIFY_DEFINITIONS_H
-#define RUNGS_VERIFY_DEFINITIONS_H
+#pragma once
 
 #include "op.h"
 
@@ -14,5 +13,3 @@ typedef struct Definitions {
  * element takes many operations; for each definition until one element rejects it. */
 Status definitions_rejected(const Op *op, const Case *problem, const Array *in, const Array *out, const Reference *right,
                             int output, Definitions *found);
-
-#endif

@@ -1,7 +1,6 @@
 /* elementary.h - log, sine and cosine from +, -, *, / alone. A libm's last bit depends on its version and on the processor; inputs
  * must not. Relative error about 1e-15, ample for random numbers. Needs -ffp-contract=off. */
-#ifndef RUNGS_VERIFY_ELEMENTARY_H
-#define RUNGS_VERIFY_ELEMENTARY_H
+#pragma once
 
 #include <math.h>
 
@@ -55,5 +54,3 @@ static inline void elementary_turn(double u, double *sine, double *cosine) {
         break;
     }
 }
-
-#endif

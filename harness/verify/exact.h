@@ -1,6 +1,5 @@
 /* exact.h - outputs that must be right to the byte, and a verdict on them in words. */
-#ifndef RUNGS_VERIFY_EXACT_H
-#define RUNGS_VERIFY_EXACT_H
+#pragma once
 
 #include "base/array.h"
 
@@ -22,5 +21,3 @@ void exact_compare(const Array *actual, const Array *expected, unsigned char poi
  * column (X.offsets, X.chars, X.validity) the row is named and quoted. actual: as large as the variant made them. Returns text. */
 char *exact_explain(const ExactReport *report, const Array *actual, const Array *expected, int count, int index, char *text,
                     size_t size);
-
-#endif

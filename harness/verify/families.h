@@ -1,6 +1,5 @@
 /* families.h - input families: from a name and a seed to numbers, the same on every machine and for any number of threads. */
-#ifndef RUNGS_VERIFY_FAMILIES_H
-#define RUNGS_VERIFY_FAMILIES_H
+#pragma once
 
 #include "base/array.h"
 #include "base/case.h"
@@ -34,5 +33,3 @@ Status family_real_check(const char *name);
  * elsewhere. The first use exports it to real/NAME.npy in the build folder. STATUS_UNSUPPORTED names the Python package that is
  * missing. */
 Status family_real_fill(const char *name, uint64_t seed, uint64_t stream, Array *array);
-
-#endif

@@ -1,13 +1,11 @@
 /* norms.h - how far an output is from the reference, and the verdict on it. */
-#ifndef RUNGS_VERIFY_NORMS_H
-#define RUNGS_VERIFY_NORMS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Over the comparable elements (reference finite and actual finite) unless said otherwise. */
 typedef struct ErrorReport {
@@ -41,5 +39,3 @@ void norms_compare_poisoned(const Array *actual, const double *value, const doub
                             ErrorReport *out);
 /* One sentence for people with %a values: what failed, where; "" if it passed. input may be NULL. Returns text. */
 char *norms_explain(const ErrorReport *report, const char *output, const Array *input, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* worker.h - the child half of the pipeline: obeys docs/PROTOCOL.md. Linked into rungs and into the emulator's programs. main()
  * calls worker_main(); the rest is for the files of this module. */
-#ifndef RUNGS_WORKER_WORKER_H
-#define RUNGS_WORKER_WORKER_H
+#pragma once
 
 #include "base/launches.h"
 #include "base/vary.h"
@@ -265,5 +264,3 @@ bool threads_beside_team(void);
 Status threads_rest(double patience, bool *alone);
 /* Before the next call: STATUS_CHECK if one of those that rested then has run since. */
 Status threads_rested(void);
-
-#endif

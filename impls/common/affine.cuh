@@ -14,8 +14,7 @@
  *     is finite, even if the recurrence overflows there.
  *   - A factor that is 0 stays 0: inf behind it becomes NaN, step by step and composed.
  *   - A cut is the factor -0, so a factor that was read goes through affine_factor(), which makes -0 a 0. */
-#ifndef RUNGS_AFFINE_CUH
-#define RUNGS_AFFINE_CUH
+#pragma once
 
 #include "common/block_scan.cuh"
 
@@ -69,5 +68,3 @@ template <bool UP, typename T> __device__ Affine<T> shuffle(const Affine<T> &map
 template <typename T> __device__ Affine<T> shuffle_from(const Affine<T> &map, unsigned lane) {
     return {__shfl_sync((unsigned)ALL_LANES, map.a, lane), __shfl_sync((unsigned)ALL_LANES, map.b, lane)};
 }
-
-#endif

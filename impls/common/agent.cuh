@@ -22,8 +22,7 @@
  *     Numbers after(Numbers before, Numbers run);     of the tiles before lane 0's and those of lanes 0 .. lane
  *     State state_before(Numbers before, size_t tile);     the same as a state
  *     bool settled(State state, Numbers *numbers);    do numbers say all about what precedes a tile? Then they are there. */
-#ifndef RUNGS_AGENT_CUH
-#define RUNGS_AGENT_CUH
+#pragma once
 
 #include "common/block_scan.cuh"
 #include "common/published.cuh"
@@ -343,5 +342,3 @@ __device__ void agent_again(const Tiles &tiles, Rule rule, size_t tile, const Pu
         before = agent_broadcast(all, count - 1);
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* async_copy.cuh - global to shared memory without a register in between (cp.async, compute capability 8.0), 16 bytes at a time. */
-#ifndef RUNGS_ASYNC_COPY_CUH
-#define RUNGS_ASYNC_COPY_CUH
+#pragma once
 
 #include "kernel.h"
 
@@ -44,5 +43,3 @@ static __device__ inline void async_copy_wait() {
     asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
-
-#endif

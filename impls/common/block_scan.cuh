@@ -3,8 +3,7 @@
  *
  * Blocks are whole warps, 32 at most, and all threads of the block take part. A block-wide scan works through `totals`: shared
  * memory for one aggregate per warp; it may be used again once all threads are past a __syncthreads after the scan. */
-#ifndef RUNGS_BLOCK_SCAN_CUH
-#define RUNGS_BLOCK_SCAN_CUH
+#pragma once
 
 #include "common/grid.cuh"
 
@@ -66,5 +65,3 @@ template <typename A> __device__ A block_reduce(A a, A *totals) {
     if (warp == 0) a = warp_reduce(lane < warps ? totals[lane] : A());
     return a;
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * tile[j] stands for element span.low + j of the array. Elements outside of [span.begin, span.end) are 0 after loading and are not
  * stored. span.low is a multiple of 16 bytes. packed: both arrays are aligned to 16 bytes. */
-#ifndef RUNGS_BULK_COPY_CUH
-#define RUNGS_BULK_COPY_CUH
+#pragma once
 
 #include "common/async_copy.cuh"
 
@@ -155,5 +154,3 @@ __device__ void bulk_store_warp(T *to, const T *tile, unsigned from, unsigned co
     for (unsigned j = part.begin + lane; j < part.first; j += 32) base[j] = tile[j];
     for (unsigned j = part.last + lane; j < part.end; j += 32) base[j] = tile[j];
 }
-
-#endif

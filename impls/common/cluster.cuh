@@ -4,8 +4,7 @@
  *     cluster_arrive(); ... cluster_wait();      a barrier of all threads of the cluster, in two halves: what was written before
  * the first is seen behind the second. The first pair says that all blocks have started. cluster_store(&shares[k], rank, value);
  * into the same variable of another block; it must not have ended */
-#ifndef RUNGS_CLUSTER_CUH
-#define RUNGS_CLUSTER_CUH
+#pragma once
 
 #include "common/bulk_copy.cuh"
 #include "common/device_limits.cuh"
@@ -61,6 +60,4 @@ static __device__ inline void cluster_store(double *shared, unsigned rank, doubl
 static __device__ inline void cluster_arrive() {}
 static __device__ inline void cluster_wait() {}
 static __device__ inline void cluster_store(double *, unsigned, double) {}
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* cpu_chain.h - a long row is cut into blocks that threads take in turn; what one block carries into the next goes from thread to
  * thread through a slot in scratch. A thread takes its blocks in order, so the first block not done can always go on. */
-#ifndef RUNGS_IMPLS_CPU_CHAIN_H
-#define RUNGS_IMPLS_CPU_CHAIN_H
+#pragma once
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -47,5 +46,3 @@ static inline void chain_wait(ChainSlot *slot) {
 #endif
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* cpu_eight.h - eight doubles at a time, whatever the machine's vectors are (the compiler splits them): load and store as float or
  * double, and lanes moved in reading order, which is from lane 0 to lane 7 or, backward, from 7 to 0. */
-#ifndef RUNGS_IMPLS_CPU_EIGHT_H
-#define RUNGS_IMPLS_CPU_EIGHT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ EIGHT_INLINE bool eight_within(Eight v, double limit) {
     return any == 0;
 #endif
 }
-
-#endif

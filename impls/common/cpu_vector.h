@@ -1,7 +1,6 @@
 /* cpu_vector.h - vectors as wide as the machine has them, for cpu_best: types, shuffle indices, the few operations that GCC's
  * vector extension lacks, stores past the caches. 64 bytes with AVX-512, 32 with AVX, 16 elsewhere. */
-#ifndef RUNGS_IMPLS_CPU_VECTOR_H
-#define RUNGS_IMPLS_CPU_VECTOR_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -111,5 +110,3 @@ static inline void scan_store_fence(void) {
 #define SCAN_PASTE_(a, b) a##_##b
 #define SCAN_PASTE(a, b) SCAN_PASTE_(a, b)
 #define SCAN_CALL_(macro, ...) macro(__VA_ARGS__)
-
-#endif

@@ -1,6 +1,5 @@
 /* cub_text.cuh - the CUB that a variant was compiled with, "CUB 3.0.1", for its descriptor. */
-#ifndef RUNGS_CUB_TEXT_CUH
-#define RUNGS_CUB_TEXT_CUH
+#pragma once
 
 #include <cub/device/device_scan.cuh>
 
@@ -23,6 +22,4 @@ static constexpr CubText CUB_FOUND;
 #define CUB_TEXT CUB_FOUND.text
 #else /* the emulator's stand-in */
 #define CUB_TEXT "CUB"
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  *
  * The queries create no context. Without a device they return the emulator's values where these decide whether a case can run (it
  * emulates compute capability 9.0), and those of one SM otherwise. */
-#ifndef RUNGS_DEVICE_LIMITS_CUH
-#define RUNGS_DEVICE_LIMITS_CUH
+#pragma once
 
 #include "kernel.h"
 
@@ -35,5 +34,3 @@ static inline size_t device_sm_shared_bytes(void) {
 static inline size_t device_sm_registers(void) {
     return device_attribute(cudaDevAttrMaxRegistersPerMultiprocessor, 65536);
 }
-
-#endif

@@ -4,8 +4,7 @@
  *     first:  early_allow();      the kernel behind may begin as soon as all blocks have said so, or ended
  *     second: ... early_wait();   the first has ended, and what it wrote is seen. Before: nothing that it writes or reads
  *     TRY(launch(first, ...)); TRY(launch_early(second, ...)); */
-#ifndef RUNGS_EARLY_LAUNCH_CUH
-#define RUNGS_EARLY_LAUNCH_CUH
+#pragma once
 
 #include "common/launch_attribute.cuh"
 
@@ -45,5 +44,3 @@ static inline Status launch_early(void (*kernel)(Params...), LaunchShape shape, 
 #endif
     return launch(kernel, shape, args...);
 }
-
-#endif

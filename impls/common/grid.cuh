@@ -1,6 +1,5 @@
 /* grid.cuh - the number of blocks of a grid, and its limit; the tunables that most launches have. */
-#ifndef RUNGS_GRID_CUH
-#define RUNGS_GRID_CUH
+#pragma once
 
 #include "kernel.h"
 #include "variant.h"
@@ -17,5 +16,3 @@ static inline unsigned tunable_threads(const VariantArgs *args) {
 static inline unsigned tunable_tile(const VariantArgs *args) {
     return (unsigned)params_int(args->tunables, "tile"); /* consecutive outputs of a thread */
 }
-
-#endif

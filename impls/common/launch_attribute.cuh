@@ -1,6 +1,5 @@
 /* launch_attribute.cuh - launch() with an attribute of cudaLaunchKernelEx, such as a cluster. The emulator knows none. */
-#ifndef RUNGS_LAUNCH_ATTRIBUTE_CUH
-#define RUNGS_LAUNCH_ATTRIBUTE_CUH
+#pragma once
 
 #include "kernel.h"
 
@@ -19,6 +18,4 @@ static inline Status launch_with(cudaLaunchAttribute attribute, void (*kernel)(P
     launches_add(grid, block, shape.shared_bytes);
     return STATUS_OK;
 }
-#endif
-
 #endif

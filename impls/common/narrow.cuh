@@ -6,8 +6,7 @@
  *     wide(x)           an element as such a number: exact
  *     (T)sum            the nearest element, ties to even
  *     Pack<T, N>        N elements as one load or store */
-#ifndef RUNGS_NARROW_CUH
-#define RUNGS_NARROW_CUH
+#pragma once
 
 #include "kernel.h"
 #include "variant.h"
@@ -52,5 +51,3 @@ template <typename Call> static Status with_storage(const VariantArgs *args, Cal
 
 /* .dtypes of a variant that takes all of these. */
 static const DType STORAGE_TYPES[] = {DTYPE_F64, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_COUNT};
-
-#endif

@@ -3,8 +3,7 @@
  * emptied before each launch, by cudaMemsetAsync with PUBLISHED_EMPTY_BYTE.
  *
  * Words that several SMs poll are in lines of their own: polls of a line that is being written cost each other time. */
-#ifndef RUNGS_PUBLISHED_CUH
-#define RUNGS_PUBLISHED_CUH
+#pragma once
 
 #include "kernel.h"
 
@@ -58,5 +57,3 @@ template <typename V> __device__ bool published_words(const PublishedWord *from,
     memcpy(value, words, sizeof words);
     return ready;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* scan_iterator.cuh - what random access iterators for CUB's device-wide scans have in common: a position, and steps of it. The
  * iterator itself says what is at a position: struct Inputs : ScanIterator<Inputs, Value, Value> { Value at(size_t) const; }. */
-#ifndef RUNGS_SCAN_ITERATOR_CUH
-#define RUNGS_SCAN_ITERATOR_CUH
+#pragma once
 
 #include "kernel.h"
 
@@ -41,5 +40,3 @@ struct ScanMerge {
         return first;
     }
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* square_roots.cuh - many square roots at once. sqrt() of a double branches, which keeps the roots of an unrolled loop from running
  * side by side; here one branch decides for all of them. */
-#ifndef RUNGS_SQUARE_ROOTS_CUH
-#define RUNGS_SQUARE_ROOTS_CUH
+#pragma once
 
 #include "kernel.h"
 
@@ -50,5 +49,3 @@ template <unsigned K> static __device__ inline void square_roots(const float (&v
 #endif
     }
 }
-
-#endif

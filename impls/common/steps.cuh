@@ -6,8 +6,7 @@
  * Ranges are NVTX's, in the domain "rungs" of the worker (base/ranges.h), opened and closed when the host enqueues. Without a
  * profiler in the process the two calls cost nanoseconds. They compile to nothing where NVTX's header is missing, and under the
  * emulator's race detector, which does not know how NVTX's own code synchronises host threads. */
-#ifndef RUNGS_STEPS_CUH
-#define RUNGS_STEPS_CUH
+#pragma once
 
 #ifdef __has_feature /* Clang */
 #define STEPS_IN_RACE_DETECTOR __has_feature(thread_sanitizer)
@@ -45,6 +44,4 @@ struct StepRange {
     StepRange(const StepRange &) = delete;
     StepRange &operator=(const StepRange &) = delete;
 };
-#endif
-
 #endif

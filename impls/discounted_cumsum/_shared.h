@@ -1,6 +1,5 @@
 /* _shared.h - what the CPU variants of discounted_cumsum share: sums of k terms, block by block (_windows.h). */
-#ifndef RUNGS_IMPLS_DCS_SHARED_H
-#define RUNGS_IMPLS_DCS_SHARED_H
+#pragma once
 
 #include "common/discounted_cumsum/case.h"
 
@@ -32,5 +31,3 @@ static inline void dcs_window_block(const DcsJob *job, size_t row, size_t block)
             }                                                                                                                      \
         }                                                                                                                          \
     }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Rows are cut into blocks of k positions. A window is the head of one block, which is the recurrence begun at the block's edge,
  * and the tail of the block before, which is carried over that edge by a product of factors. Nothing is subtracted. */
-#ifndef RUNGS_IMPLS_DCS_WINDOWS_H
-#define RUNGS_IMPLS_DCS_WINDOWS_H
+#pragma once
 
 #include "common/discounted_cumsum/case.h"
 
@@ -69,5 +68,3 @@ static inline void window_block(const DcsJob *job, size_t row, size_t block) {
         y[i] = complete ? carry : carry + weighted(&weight, y[i]);
     }
 }
-
-#endif

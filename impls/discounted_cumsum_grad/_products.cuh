@@ -1,7 +1,6 @@
 /* _products.cuh - dgamma from the sums and from dx, for variants that have both in memory: two kernels, of which the second adds up
  * what the first leaves of each part of a row. */
-#ifndef RUNGS_DISCOUNT_GRAD_PRODUCTS_CUH
-#define RUNGS_DISCOUNT_GRAD_PRODUCTS_CUH
+#pragma once
 
 #include "discounted_cumsum_grad/_shared.cuh"
 
@@ -47,5 +46,3 @@ template <typename T> static Status gradient_finish(const VariantArgs *args, con
     if (each) return STATUS_OK;
     return launch(sum_kernel<T>, gradient_sum_launch(outputs, count, args->stream), (const double *)partials, count, dgamma);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * The sums y follow their direction; dx is a scan of dy against it, where an element takes from its neighbour with the factor with
  * which the sums took into the neighbour. The factor of element i multiplied y[i +- 1], so its gradient is dx[i] y[i +- 1]: 0 for
  * the first of a row and for a reset. A gamma of a row or of all gets the sum. */
-#ifndef RUNGS_DISCOUNT_GRAD_SHARED_CUH
-#define RUNGS_DISCOUNT_GRAD_SHARED_CUH
+#pragma once
 
 #include "common/block_scan.cuh"
 #include "common/discounted_cumsum/case.cuh"
@@ -116,5 +115,3 @@ template <typename T> static inline GradientScratch<T> gradient_scratch(const Va
     char *const sums = (char *)args->scratch, *const partials = sums + gradient_array_bytes(args);
     return {(T *)sums, (double *)partials, partials + gradient_partials_bytes(args)};
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * y[p] = x[p] + g[p] y[p-1] in reading order. dx is the adjoint z[p] = dy[p] + g[p+1] z[p+1]; and
  * dgamma[p] = z[p] y[p-1]. A reset at p cuts the carry between p and p - 1, both ways. */
-#ifndef RUNGS_IMPLS_DCS_GRAD_SHARED_H
-#define RUNGS_IMPLS_DCS_GRAD_SHARED_H
+#pragma once
 
 #include "common/discounted_cumsum/stretch.h"
 
@@ -82,5 +81,3 @@ static inline double dcs_gradient_windows(const DcsGradient *self, size_t row, s
     }
     return sum;
 }
-
-#endif

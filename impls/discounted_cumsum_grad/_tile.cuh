@@ -1,7 +1,6 @@
 /* _tile.cuh - the products of a tile of one row in shared memory, where all elements of the row have one factor (tile.cuh): x as it
  * came, dx in place of dy. */
-#ifndef RUNGS_DISCOUNT_GRAD_TILE_CUH
-#define RUNGS_DISCOUNT_GRAD_TILE_CUH
+#pragma once
 
 #include "common/discounted_cumsum/tile.cuh"
 #include "discounted_cumsum_grad/_shared.cuh"
@@ -60,5 +59,3 @@ __device__ double gradient_tile_again(const DiscountView<T> &back, const T *x, s
     }
     return gradient;
 }
-
-#endif

@@ -12,8 +12,7 @@
  *
  * All are doubles for both dtypes: the kernels are bound by memory. Only element minus mean and mean minus mean are subtracted, so
  * an offset of the data cancels no digits. An inf or NaN that was added stays. */
-#ifndef RUNGS_IMPLS_EWM_SHARED_CUH
-#define RUNGS_IMPLS_EWM_SHARED_CUH
+#pragma once
 
 #include "_shared.h"
 #include "common/affine.cuh"
@@ -303,5 +302,3 @@ static inline bool ewm_fits_grid(const VariantArgs *args, size_t outputs_per_blo
     return variant_refuse(reason, "n=%zu needs %zu blocks of %zu outputs; a grid holds %zu", n, blocks, outputs_per_block,
                           GRID_BLOCKS_MAX);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* _shared.h - the case of ewm as every variant reads it: the decay, from whichever of span, alpha, com and halflife is given, and
  * the modes. Host code for .c and .cu files. */
-#ifndef RUNGS_IMPLS_EWM_SHARED_H
-#define RUNGS_IMPLS_EWM_SHARED_H
+#pragma once
 
 #include "variant.h"
 
@@ -63,5 +62,3 @@ static inline EwmCase ewm_case(const VariantArgs *args) {
     self.segments = params_choice(params, "segments") == 1;
     return self;
 }
-
-#endif

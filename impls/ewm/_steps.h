@@ -3,12 +3,9 @@
  * All weights are shares of the total: the older elements keep `keep` of it, the new element gets `share`. The spread, and one
  * minus the sum of squared shares (its bias correction), are blended in the same way. The only subtraction is element minus mean.
  * Infinities, and NaN where they propagate, are kept apart from the arithmetic: once seen they stay until the series ends. */
-#ifndef RUNGS_IMPLS_EWM_STEPS_H
-#define RUNGS_IMPLS_EWM_STEPS_H
+#pragma once
 
 #include "_shared.h"
-
-#include <stdint.h>
 
 typedef struct EwmState {
     double mean, spread, pairs; /* spread: sum w (x - mean)^2 / sum w; pairs: 1 - sum w^2 / (sum w)^2 */
@@ -69,5 +66,3 @@ static inline double ewm_output(const EwmCase *rule, const EwmState *self) {
     const double variance = self->spread / self->pairs;
     return rule->agg == EWM_STD ? sqrt(variance) : variance;
 }
-
-#endif

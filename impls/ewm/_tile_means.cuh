@@ -2,8 +2,7 @@
  * tile is a discounted sum with the factor q, and sums of the weights follow from the position.
  *
  * Sums are of x where adjust=true, else of alpha x: then a sum of all elements is the mean. */
-#ifndef RUNGS_IMPLS_EWM_TILE_MEANS_CUH
-#define RUNGS_IMPLS_EWM_TILE_MEANS_CUH
+#pragma once
 
 #include "_shared.cuh"
 #include "common/agent.cuh"
@@ -266,5 +265,3 @@ template <typename State> struct Kind {
     typedef MeanCarry Carry;
     enum { ITEMS_F64 = 31, THREADS_F64 = 128, ITEMS_F32 = 63, THREADS_F32 = 128, BLOCKS = 6 };
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* _tile_moments.cuh - variances for cuda_agent_scan, over tiles without NaN and infinities, for adjust=true and alpha <= 1/2. The
  * weights of a run follow from its length, so a mean and a sum of squares about it say all, and runs are joined (Chan, Golub and
  * LeVeque 1979) by shares that a table holds: no division, no states of threads. */
-#ifndef RUNGS_IMPLS_EWM_TILE_MOMENTS_CUH
-#define RUNGS_IMPLS_EWM_TILE_MOMENTS_CUH
+#pragma once
 
 #include "_tile_means.cuh"
 #include "common/square_roots.cuh"
@@ -249,5 +248,3 @@ template <typename State> struct KindOfVariance {
 };
 template <> struct Kind<EwmDecayed<WeightedMoments>> : KindOfVariance<EwmDecayed<WeightedMoments>> {};
 template <> struct Kind<EwmRestarted<WeightedMoments>> : KindOfVariance<EwmRestarted<WeightedMoments>> {};
-
-#endif

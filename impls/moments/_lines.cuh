@@ -11,8 +11,7 @@
  *
  * A rows kernel leaves one partial result per element of a line and chunk, a matrix [chunks * fold, cols] that a reduction kernel
  * merges until one row is left: REDUCE_ROWS rows per thread, then a tree of the block's threads. */
-#ifndef RUNGS_IMPLS_MOMENTS_LINES_CUH
-#define RUNGS_IMPLS_MOMENTS_LINES_CUH
+#pragma once
 
 #include "_shared.cuh"
 
@@ -214,5 +213,3 @@ template <unsigned COUNT, typename Partial> __device__ void merge_lanes(Partial 
         active = kept;
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* _power_sums.h - the textbook's sums of powers of a column, unstable by design: what the published program's two CPU loops add up.
  */
-#ifndef RUNGS_IMPLS_MOMENTS_POWER_SUMS_H
-#define RUNGS_IMPLS_MOMENTS_POWER_SUMS_H
+#pragma once
 
 #include "_shared.h"
 
@@ -31,5 +30,3 @@ static inline void power_sums_finish(const MomentsJob *job, size_t c, const Powe
     moments_shift(column.central, -column.mean, job->powers);
     moments_finish(job, c, &column);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* _shared.cuh - what the CUDA variants of moments share: the case as kernels see it, the central moments of a part of a column and
  * the merge of two parts (Pebay), and the outputs of a finished column. */
-#ifndef RUNGS_IMPLS_MOMENTS_SHARED_CUH
-#define RUNGS_IMPLS_MOMENTS_SHARED_CUH
+#pragma once
 
 #include "common/device_limits.cuh"
 #include "common/grid.cuh"
@@ -268,5 +267,3 @@ static __device__ void central_write(const MomentsView<T> &view, size_t c, const
     for (int p = 0; p < ORDER - 1; p++) wide.m[p] = (double)all.moments.m[p];
     moments_write(view, c, wide, all.range);
 }
-
-#endif

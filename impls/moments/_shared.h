@@ -1,6 +1,5 @@
 /* _shared.h - what the CPU variants of moments share: the case as they see it, and the outputs of a finished column. */
-#ifndef RUNGS_IMPLS_MOMENTS_SHARED_H
-#define RUNGS_IMPLS_MOMENTS_SHARED_H
+#pragma once
 
 #include "base/numbers.h"
 #include "variant.h"
@@ -136,5 +135,3 @@ static inline void moments_finish(const MomentsJob *job, size_t c, const Moments
         moments_put(job, outputs[p], c, isnan(var) ? NAN : value);
     }
 }
-
-#endif

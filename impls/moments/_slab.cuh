@@ -1,8 +1,7 @@
 /* _slab.cuh - a block's sums of powers of distances, for the variants in which all threads of a block take them from the same point
  * of a column. Such sums add up: within a warp by shuffles, between warps in shared memory. The cut into slabs is that of
  * _lines.cuh. */
-#ifndef RUNGS_IMPLS_MOMENTS_SLAB_CUH
-#define RUNGS_IMPLS_MOMENTS_SLAB_CUH
+#pragma once
 
 #include "_lines.cuh"
 
@@ -193,5 +192,3 @@ static inline unsigned merge_columns(size_t cols) {
     while (tx < REDUCE_COLUMNS && cols > 2 * tx * device_sm_count()) tx *= 2;
     return tx;
 }
-
-#endif

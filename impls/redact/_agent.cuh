@@ -6,8 +6,7 @@
  *
  * A size and a position are words of 64 bits: twice the number of bytes, plus 1. 0 is "not yet", as a kernel of its
  * own sets all of them before. A word is all that is handed over, so nothing needs to be ordered and no fence is needed. */
-#ifndef RUNGS_REDACT_AGENT_CUH
-#define RUNGS_REDACT_AGENT_CUH
+#pragma once
 
 #include "_column.cuh"
 #include "common/early_launch.cuh"
@@ -156,5 +155,3 @@ static __device__ inline void agent_run(const Agent &agent, volatile Word *carry
         }
     }
 }
-
-#endif

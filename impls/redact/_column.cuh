@@ -1,7 +1,6 @@
 /* _column.cuh - Arrow columns of strings on the device, and their memory: offsets (rows + 1 of type O), bytes, validity bits (least
  * significant first, 1 = valid; no bits: all rows are valid). Offsets of a slice do not begin at 0. */
-#ifndef RUNGS_REDACT_COLUMN_CUH
-#define RUNGS_REDACT_COLUMN_CUH
+#pragma once
 
 #include "_row.h"
 #include "common/grid.cuh"
@@ -135,5 +134,3 @@ static __device__ inline unsigned char *string_copy(unsigned char *to, StringSpa
     for (; i < s.size; i++) to[i] = s.bytes[i];
     return to + s.size;
 }
-
-#endif

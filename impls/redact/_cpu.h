@@ -1,8 +1,7 @@
 /* _cpu.h - the columns of `redact` for CPU variants: rows in, rows out, for either type of offsets.
  *
  * A call: redact_job_open(), a loop that adds up job->bytes, redact_job_allocate(), a loop that writes, redact_job_close(). */
-#ifndef RUNGS_REDACT_CPU_H
-#define RUNGS_REDACT_CPU_H
+#pragma once
 
 #include "_row.h"
 #include "variant.h"
@@ -88,5 +87,3 @@ Status redact_job_open(const VariantArgs *args, RedactJob *job);
 Status redact_job_allocate(const VariantArgs *args, RedactJob *job);
 /* Hands the output over if status is STATUS_OK, else releases it; returns status. */
 Status redact_job_close(const VariantArgs *args, RedactJob *job, Status status);
-
-#endif

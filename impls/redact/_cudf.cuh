@@ -2,8 +2,7 @@
  *
  * A kernel gets a column by value; the pointers of its two children, offsets and bytes, lie in device memory. So each column costs
  * a call one small allocation, one copy to the device and a wait, and each thread one more load. */
-#ifndef RUNGS_REDACT_CUDF_CUH
-#define RUNGS_REDACT_CUDF_CUH
+#pragma once
 
 #include "_column.cuh"
 
@@ -80,5 +79,3 @@ static __device__ inline void cudf_write_public(const RedactedRow &row, unsigned
     *to++ = ' ';
     cudf_copy(to, row.rest);
 }
-
-#endif

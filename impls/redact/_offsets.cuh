@@ -7,8 +7,7 @@
  *   3. tiles.tiles blocks of OFFSETS_THREADS: each row's offset inside its tile (offsets_before, offsets_store).
  *
  * A tile has OFFSETS_THREADS * rounds rows, in rounds of one row a thread: one round up to 4,194,304 rows, at most 16,384 tiles. */
-#ifndef RUNGS_REDACT_OFFSETS_CUH
-#define RUNGS_REDACT_OFFSETS_CUH
+#pragma once
 
 #include "_column.cuh"
 #include "common/block_scan.cuh"
@@ -101,5 +100,3 @@ static __device__ void offsets_store(const OffsetsTiles &tiles, size_t row, unsi
     if (row < tiles.rows) offsets[row] = (O)begin;
     if (row + 1 == tiles.rows || (tiles.rows == 0 && row == 0)) offsets[tiles.rows] = (O)(begin + size);
 }
-
-#endif

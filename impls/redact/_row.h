@@ -4,12 +4,10 @@
  * and what precedes that space. redacted_public() finds the parts once the space is known. Size and bytes follow from the parts, so
  * a pass that counts and a pass that writes cannot disagree. The variant searches for the space and copies the bytes;
  * the caller handles null rows. */
-#ifndef RUNGS_REDACT_ROW_H
-#define RUNGS_REDACT_ROW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #if defined(__CUDACC__) || defined(RUNGS_EMULATED)
@@ -62,5 +60,3 @@ ROW_FUNCTION RedactedRow redacted_hidden(StringSpan name) {
 ROW_FUNCTION size_t redacted_size(const RedactedRow *row) {
     return row->hidden ? (size_t)REDACTED_HIDDEN_BYTES : row->initial.size + 1 + row->rest.size;
 }
-
-#endif

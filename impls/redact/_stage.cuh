@@ -1,8 +1,7 @@
 /* _stage.cuh - the bytes of a tile's rows in shared memory, in units of 16 as they lie in global memory. With compute capability
  * 9.0 one thread starts bulk copies, which the memory system carries out alone and a barrier in shared memory counts; before, all
  * threads of the block copy. */
-#ifndef RUNGS_REDACT_STAGE_CUH
-#define RUNGS_REDACT_STAGE_CUH
+#pragma once
 
 #include "_column.cuh"
 #include "common/async_copy.cuh"
@@ -79,5 +78,3 @@ static __device__ inline void stage_finish(const StagePart parts[2], unsigned ch
     __syncthreads();
 #endif
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* _thread_rows.cuh - rows of any size, each by one thread, from staged bytes to any address in words of 4 bytes. */
-#ifndef RUNGS_REDACT_THREAD_ROWS_CUH
-#define RUNGS_REDACT_THREAD_ROWS_CUH
+#pragma once
 
 #include "_words.cuh"
 
@@ -52,5 +51,3 @@ struct ByteWriter {
     }
     __device__ void finish() { store_bytes(count); }
 };
-
-#endif

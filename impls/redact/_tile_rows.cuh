@@ -1,6 +1,5 @@
 /* _tile_rows.cuh - a thread's rows of a tile, 4 or 8 one behind the other: their offsets and validity in registers, in and out. */
-#ifndef RUNGS_REDACT_TILE_ROWS_CUH
-#define RUNGS_REDACT_TILE_ROWS_CUH
+#pragma once
 
 #include "_words.cuh"
 
@@ -70,5 +69,3 @@ static __device__ inline void store_validity(unsigned char *validity, size_t row
     for (unsigned have = ROWS; have < 8; have *= 2) bits |= __shfl_down_sync(0xffffffffu, bits, have / ROWS) << have;
     if (row % 8 == 0 && row < rows) validity[row / 8] = (unsigned char)bits;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* _views.cuh - from string views to a column, as libcudf's factory does it: a reduction and a scan of the sizes, the bitmap, the
  * bytes; kernels 2 to 7 of the published programs that leave a string view (a pointer and a size) of each row. */
-#ifndef RUNGS_REDACT_VIEWS_CUH
-#define RUNGS_REDACT_VIEWS_CUH
+#pragma once
 
 #include "_cudf.cuh"
 
@@ -164,5 +163,3 @@ static Status views_to_column(const VariantArgs *args, bool nullable, ViewsMemor
     TRY(strings_allocate_chars(args, (size_t)found.bytes, &memory->out));
     return views_copy_rows(args, memory, valid_count);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* _warp_rows.cuh - what _words.cuh has for long rows, each by a whole warp, with 16 bytes to a lane at a time in place of one: for
  * kernels that have the registers. All lanes take part, with the same string. */
-#ifndef RUNGS_REDACT_WARP_ROWS_CUH
-#define RUNGS_REDACT_WARP_ROWS_CUH
+#pragma once
 
 #include "_words.cuh"
 
@@ -89,5 +88,3 @@ static __device__ inline void wide_write(unsigned char *to, const RedactedRow &r
     if (lane == 31) to[row.initial.size] = ' ';
     wide_copy(to + row.initial.size + 1, row.rest.bytes, row.rest.size);
 }
-
-#endif

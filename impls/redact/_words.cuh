@@ -1,7 +1,6 @@
 /* _words.cuh - redacted rows as words in registers: made from staged bytes four at a time, put together in shared memory, and
  * copied out in stores of 16 bytes. And long rows by whole warps. */
-#ifndef RUNGS_REDACT_WORDS_CUH
-#define RUNGS_REDACT_WORDS_CUH
+#pragma once
 
 #include "_row.h"
 
@@ -138,5 +137,3 @@ static __device__ void warp_write(unsigned char *to, const RedactedRow &row) {
 #pragma unroll 8
     for (size_t i = lane; i < row.rest.size; i += 32) to[1 + i] = row.rest.bytes[i];
 }
-
-#endif

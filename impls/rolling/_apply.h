@@ -1,7 +1,6 @@
 /* _apply.h - what the variants for agg=apply share: which cases they take, and how the user's function is compiled. C and CUDA C.
  */
-#ifndef RUNGS_ROLLING_APPLY_H
-#define RUNGS_ROLLING_APPLY_H
+#pragma once
 
 #include "base/usercode.h"
 #include "variant.h"
@@ -45,9 +44,7 @@ static inline void apply_release_host(void *state) {
     free(state);
 }
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+__BEGIN_DECLS
 
 /* The kernel's name in what apply_compile() makes; its one argument is an ApplyView<real>, see cuda_apply.cu. */
 #define APPLY_ENTRY "rungs_apply"
@@ -55,8 +52,4 @@ extern "C" {
  * usercode_open() in base/usercode.h, with NVRTC for the compiler. toolkit: the major version of NVRTC that is looked for first. */
 Status apply_compile(const char *path, UsercodeReal real, const char *architecture, int toolkit, void **cubin);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+__END_DECLS

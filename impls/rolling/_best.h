@@ -1,7 +1,6 @@
 /* _best.h - what cpu_best.c hands to its loops. The loops (_best_short.h, _best_long.h) are compiled twice, for double in
  * _best_f64.c and for float in _best_f32.c. */
-#ifndef RUNGS_ROLLING_BEST_H
-#define RUNGS_ROLLING_BEST_H
+#pragma once
 
 /* The work per element is small enough for full vectors to pay. */
 #ifdef __AVX512F__
@@ -40,5 +39,3 @@ void best_short_f32(const BestJob *job);
 void best_short_f64(const BestJob *job);
 void best_long_f32(const BestJob *job);
 void best_long_f64(const BestJob *job);
-
-#endif

@@ -4,8 +4,7 @@
  * a vector of L lanes in log2(L) shuffles and operations, then one more to join it to what came before, about one cycle per element
  * where a serial scan waits four. Moments are kept about each part's own first (head) or last (tail) element, which every use of
  * that part contains, and joined by Chan's rule. */
-#ifndef RUNGS_ROLLING_BEST_LONG_H
-#define RUNGS_ROLLING_BEST_LONG_H
+#pragma once
 
 #include "_best_short.h"
 
@@ -257,5 +256,3 @@ static inline void long_windows(const BestJob *job) {
     if (job->kind == SCAN_MIN) long_share(job, SCAN_MIN);
     if (job->kind == SCAN_MAX) long_share(job, SCAN_MAX);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * level[j] of power 2^k covers the 2^k elements that end at j; the next level joins level[j - 2^k] and level[j]. The binary digits
  * of w say which levels make up the window. Every step is one loop over a block in the first-level cache, without a dependency.
  * Every function is inlined into one copy per ScanKind, so that inside the loops `kind` is a constant. */
-#ifndef RUNGS_ROLLING_BEST_SHORT_H
-#define RUNGS_ROLLING_BEST_SHORT_H
+#pragma once
 
 #define BEST_ALIGNED __attribute__((aligned(64)))
 
@@ -148,5 +147,3 @@ static inline void short_windows(const BestJob *job) {
     if (job->kind == SCAN_MIN) short_share(job, SCAN_MIN);
     if (job->kind == SCAN_MAX) short_share(job, SCAN_MAX);
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A word holds the bits of a value; all bits set stand for "not published yet", a NaN that publish() never writes. The whole value
  * travels in one access, so no fence is needed, and a launch begins by setting all bytes to 0xff, whatever the last one left. */
-#ifndef RUNGS_ROLLING_BOARD_CUH
-#define RUNGS_ROLLING_BOARD_CUH
+#pragma once
 
 #include "_warp.cuh"
 
@@ -243,5 +242,3 @@ __device__ void publish_group(const RollingView<T> &view, const TileCut &cut, co
     part = merge_lanes(part, (T)cut.width);
     if (threadIdx.x % WARP == 0) publish(board.groups + tile / GROUP * Published<Accumulator<T, AGG>>::WORDS, part);
 }
-
-#endif

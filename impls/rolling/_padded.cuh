@@ -1,8 +1,7 @@
 /* _padded.cuh - staged inputs in rows of `tile` elements whose stride is odd: tile, or tile + 1 if that is even. The lanes of a
  * warp, one row apart, then read from different banks. Laid flat, a tile of 48 doubles is 384 bytes, a multiple of the 128 bytes of
  * all banks: all lanes of a half-warp read from the same one. */
-#ifndef RUNGS_ROLLING_PADDED_CUH
-#define RUNGS_ROLLING_PADDED_CUH
+#pragma once
 
 #include "_shared.cuh"
 
@@ -58,5 +57,3 @@ __device__ void padded_stage(const RollingView<T> &view, size_t first, unsigned 
     }
     __syncthreads();
 }
-
-#endif

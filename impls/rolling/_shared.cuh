@@ -1,7 +1,6 @@
 /* _shared.cuh - what the CUDA variants of rolling share: how they read the case, what all of them refuse, and the aggregate of a
  * run of elements, which grows by an element (push) or by the adjacent run (merge). The kernels are in the variants. */
-#ifndef RUNGS_ROLLING_SHARED_CUH
-#define RUNGS_ROLLING_SHARED_CUH
+#pragma once
 
 #include "common/device_limits.cuh"
 #include "common/grid.cuh"
@@ -210,5 +209,3 @@ template <typename T> struct AccumulatorOf<T, AGG_STD> { using Type = Moments<T>
 template <typename T> struct AccumulatorOf<T, AGG_MIN> { using Type = Extreme<T, true>; };
 template <typename T> struct AccumulatorOf<T, AGG_MAX> { using Type = Extreme<T, false>; };
 template <typename T, Aggregate AGG> using Accumulator = typename AccumulatorOf<T, AGG>::Type;
-
-#endif

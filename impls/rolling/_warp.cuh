@@ -1,7 +1,6 @@
 /* _warp.cuh - what the variants with units of warps share: shifted sums for var and std, aggregates across the lanes of a warp, and
  * how a block reads its elements and writes its outputs. */
-#ifndef RUNGS_ROLLING_WARP_CUH
-#define RUNGS_ROLLING_WARP_CUH
+#pragma once
 
 #include "_shared.cuh"
 #include "common/async_copy.cuh"
@@ -141,5 +140,3 @@ __device__ void write_warp(const RollingView<T> &view, size_t first, unsigned be
     for (unsigned j = begin + lane; j < end && first + j < view.n; j += WARP)
         view.y[first + j] = first + j + 1 < view.window ? view.incomplete : outputs[j];
 }
-
-#endif

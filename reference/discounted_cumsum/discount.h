@@ -1,6 +1,5 @@
 /* discount.h - what the op discounted_cumsum and its gradient have in common: parameters, arrays, bounds. */
-#ifndef RUNGS_REFERENCE_DISCOUNT_H
-#define RUNGS_REFERENCE_DISCOUNT_H
+#pragma once
 
 #include "op.h"
 #include "reference/recurrence.h"
@@ -131,5 +130,3 @@ Status discount_window_chances(const DiscountErrors *errors, const RecurrenceLin
 /* All sums of all rows: value (may be NULL) and tolerance (may be NULL), in units of x. bound: DISCOUNT_DIFFERENCE doubles the
  * tolerance. */
 Status discount_sums(const Discount *self, const void *x, size_t terms, DiscountBound bound, double *value, double *tolerance);
-
-#endif

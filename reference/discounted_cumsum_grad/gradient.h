@@ -1,6 +1,5 @@
 /* gradient.h - dL/dgamma of discounted sums, and the numbers that it is computed in. */
-#ifndef RUNGS_DISCOUNTED_CUMSUM_GRAD_GRADIENT_H
-#define RUNGS_DISCOUNTED_CUMSUM_GRAD_GRADIENT_H
+#pragma once
 
 #include "reference/discounted_cumsum/discount.h"
 
@@ -92,5 +91,3 @@ enum { GRADIENT_DTYPE_SUMS = DISCOUNT_DIFFERENCE + 1 };
 /* dgamma and its tolerance by a bound of the op, in the shape of gamma. dx_tolerance: [batch, n], by DISCOUNT_SCAN. */
 Status discount_gradient(const Discount *self, const void *x, const void *dy, const double *dx_tolerance, int bound,
                          Reference *dgamma);
-
-#endif

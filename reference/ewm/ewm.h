@@ -1,6 +1,5 @@
 /* ewm.h - shared by the files of the op `ewm`. */
-#ifndef RUNGS_REFERENCE_EWM_H
-#define RUNGS_REFERENCE_EWM_H
+#pragma once
 
 #include "op.h"
 #include "reference/dd.h"
@@ -31,5 +30,3 @@ Status ewm_reference(const Ewm *self, Reference *out);
 /* wrong.c: Op.wrong, Op.wrong_value. */
 extern const char *const EWM_WRONG[];
 bool ewm_wrong_value(const Ewm *self, const Reference *right, int which, size_t i, double *value);
-
-#endif

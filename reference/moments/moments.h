@@ -1,6 +1,5 @@
 /* moments.h - shared by the files of the op `moments`. */
-#ifndef RUNGS_REFERENCE_MOMENTS_H
-#define RUNGS_REFERENCE_MOMENTS_H
+#pragma once
 
 #include "op.h"
 #include "reference/dd.h"
@@ -63,5 +62,3 @@ typedef struct MomentsColumn {
 
 /* total: the sum of the scaled weights, or rows. rows > 0. */
 Status moments_sums(const MomentsInput *input, Dd total, MomentsColumn *columns);
-
-#endif

@@ -4,7 +4,6 @@
 #include "reference/vector.h"
 
 #include <float.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 enum {

@@ -1,6 +1,5 @@
 /* redact.h - shared by the files of the op `redact`. See docs/ops/redact.md. */
-#ifndef RUNGS_REFERENCE_REDACT_H
-#define RUNGS_REFERENCE_REDACT_H
+#pragma once
 
 #include "op.h"
 
@@ -83,5 +82,3 @@ Status redact_count(const Array *in, RedactBound bound, size_t *bytes);
 /* Op.least_read: offsets, lengths and masks decide most rows; characters are read of visibilities that may be public, and of names
  * those that reach the output. */
 void redact_least_read(const Case *problem, const Array *in, int bound, Reads *reads);
-
-#endif

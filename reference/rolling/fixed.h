@@ -3,11 +3,9 @@
  *
  * The exponents of doubles span 2,098 bits, those of their squares twice as many; 2^40 terms add 40, and a factor of 2^40 as many
  * again. */
-#ifndef RUNGS_ROLLING_FIXED_H
-#define RUNGS_ROLLING_FIXED_H
+#pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -65,5 +63,3 @@ long double fixed_mean(const Fixed *sum, uint64_t divisor);
 double fixed_mean_rounded(const Fixed *sum, uint64_t divisor);
 /* (n squares - sum^2) / (n (n - 1)) or its root, for n > 1 numbers with these exact sums: their variance. */
 long double fixed_variance(const Fixed *sum, const Fixed *squares, uint64_t n, bool root);
-
-#endif

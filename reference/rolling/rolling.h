@@ -1,6 +1,5 @@
 /* rolling.h - shared by the files of the op `rolling`. */
-#ifndef RUNGS_REFERENCE_ROLLING_H
-#define RUNGS_REFERENCE_ROLLING_H
+#pragma once
 
 #include "fixed.h"
 #include "op.h"
@@ -99,5 +98,3 @@ void rolling_sum_tolerances(const RollingProblem *problem, size_t first, size_t 
 /* Of a spread's output i, which is element k of the conditions. */
 double rolling_spread_tolerance(const RollingProblem *problem, size_t i, const RollingFacts *facts,
                                 const WindowRow conditions[ROLLING_CONDITIONS], size_t k);
-
-#endif

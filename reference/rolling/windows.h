@@ -8,8 +8,7 @@
  *
  * Kinds that are one number are kept as such: most of the time goes into storing and loading, of long doubles above all.
  */
-#ifndef RUNGS_ROLLING_WINDOWS_H
-#define RUNGS_ROLLING_WINDOWS_H
+#pragma once
 
 #include "base/status.h"
 
@@ -73,5 +72,3 @@ Status window_plan(const WindowInput *input, WindowKind kind, size_t length, siz
 void window_plan_free(WindowPlan *plan);
 /* Outputs first .. first + count - 1, count <= WINDOW_BLOCK. */
 void window_compute(const WindowPlan *plan, WindowScratch *scratch, size_t first, size_t count, WindowRow *out);
-
-#endif

@@ -5,8 +5,7 @@
  *     store buffering  x := 1, read y | y := 1, read x              not both 0
  *     IRIW             x := 1 | y := 1 | read x, y | read y, x      the readers agree on which came first
  */
-#ifndef LITMUS_H
-#define LITMUS_H
+#pragma once
 
 #include "kernel.h"
 #include "selftest.h"
@@ -120,5 +119,3 @@ static Status litmus_run(const Device *device, Litmus test) {
     static Status name(const Device *device) {                                                                                     \
         return litmus_run(device, {__VA_ARGS__});                                                                                  \
     }
-
-#endif

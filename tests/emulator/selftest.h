@@ -2,8 +2,7 @@
  * kind of build, and on a GPU (selftest_gpu.c), which shows that what the emulator takes for CUDA is CUDA. Each buggy kernel has
  * one bug, which must be reported as what it is.
  */
-#ifndef SELFTEST_H
-#define SELFTEST_H
+#pragma once
 
 #include "base/status.h"
 #include "device/device.h"
@@ -56,6 +55,4 @@ static inline Status expect_equal(const Device *device, const T *actual, const T
     free(host);
     return status;
 }
-#endif
-
 #endif

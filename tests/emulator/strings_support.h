@@ -1,7 +1,6 @@
 /* strings_support.h - columns of strings for the tests of column functions: rows on the host, the same on the device, and whether a
  * column that a function made has the rows that it should. */
-#ifndef STRINGS_SUPPORT_H
-#define STRINGS_SUPPORT_H
+#pragma once
 
 #include "redact/_column.cuh"
 #include "selftest.h"
@@ -130,5 +129,3 @@ static inline Status expect_rows(const Device *device, const StringsColumn<O> *c
         return status_fail(STATUS_CHECK, "%s: bits of rows that there are not", what);
     return STATUS_OK;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* fuzz.h - what the fuzz targets share. One program holds them all; FUZZ_TOPIC in the environment chooses one. */
-#ifndef RUNGS_TESTS_FUZZ_H
-#define RUNGS_TESTS_FUZZ_H
+#pragma once
 
 #include "base/status.h"
 
@@ -38,5 +37,3 @@ void fuzz_claims(const uint8_t *bytes, size_t size);
 void fuzz_replies(const uint8_t *bytes, size_t size);
 void fuzz_commands(const uint8_t *bytes, size_t size);
 void fuzz_options(const uint8_t *bytes, size_t size);
-
-#endif

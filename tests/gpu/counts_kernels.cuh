@@ -1,6 +1,5 @@
 /* counts_kernels.cuh - kernels whose launches and traffic are known, for counts_selftest.cu. */
-#ifndef RUNGS_TESTS_GPU_COUNTS_KERNELS_CUH
-#define RUNGS_TESTS_GPU_COUNTS_KERNELS_CUH
+#pragma once
 
 #include "kernel.h"
 #include "measure/measure.h"
@@ -91,5 +90,3 @@ static inline void arrays_close(Arrays *a) {
     (void)cudaFree(a->x);
     (void)cudaFree(a->y);
 }
-
-#endif

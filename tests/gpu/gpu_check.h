@@ -1,7 +1,6 @@
 /* gpu_check.h - a table of checks, for the programs in tests/gpu: one line per check; exit 0 all good, 1 a check failed, 77 no GPU.
  */
-#ifndef RUNGS_TESTS_GPU_CHECK_H
-#define RUNGS_TESTS_GPU_CHECK_H
+#pragma once
 
 #include "base/status.h"
 #include "device/device.h"
@@ -43,5 +42,3 @@ static int gpu_check_close() {
     printf("\n%d checks, %d failed\n", checks, failures);
     return failures ? 1 : 0;
 }
-
-#endif

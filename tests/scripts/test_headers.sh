@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every header compiles alone and can be included twice: C headers as C17 under the project's warnings; those that .cu files or the C++
-# shim see (they have `extern "C"`) also as C++20; kernel headers as the emulator compiles them, so that no GPU toolkit's compiler is needed.
+# shim see (they have `__BEGIN_DECLS`) also as C++20; kernel headers as the emulator compiles them, so that no GPU toolkit's compiler is needed.
 set -euo pipefail
 cd "${RUNGS_SOURCE:?}"
 
@@ -64,7 +64,7 @@ check_all() { # HEADER...
         impls/*) check "C of a variant" "$header" "${as_variant[@]}" ;;
         *)
             check C "$header" "${as_c[@]}"
-            if grep -q 'extern "C"' "$header"; then check C++ "$header" "${as_cpp[@]}"; fi
+            if grep -q '__BEGIN_DECLS' "$header"; then check C++ "$header" "${as_cpp[@]}"; fi
             ;;
         esac
     done

@@ -1,7 +1,6 @@
 /* claims_support.h - a published speed-up, and rows that judge it. */
 /* needs: rolling */
-#ifndef CLAIMS_SUPPORT_H
-#define CLAIMS_SUPPORT_H
+#pragma once
 
 #include "plan/case.h"
 #include "plan/claims.h"
@@ -98,5 +97,3 @@ static inline Claim limited(const char *quantity, const char *rule, double low, 
 static inline void set(json_t *rows, size_t index, const char *key, json_t *value) {
     json_object_set_new(json_array_get(rows, index), key, value);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* discount_brute.h - sums of `discounted_cumsum` by their definition, in 600 bits, for the tests of its reference. */
-#ifndef RUNGS_TESTS_DISCOUNT_BRUTE_H
-#define RUNGS_TESTS_DISCOUNT_BRUTE_H
+#pragma once
 
 #include "scan_support.h"
 
@@ -104,5 +103,3 @@ static inline void check_case(const char *text) {
     check(&self);
     scan_close(&self);
 }
-
-#endif

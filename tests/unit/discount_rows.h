@@ -1,6 +1,5 @@
 /* discount_rows.h - one row of discounted_cumsum computed in its own precision, for the tests of its bounds. */
-#ifndef RUNGS_TESTS_DISCOUNT_ROWS_H
-#define RUNGS_TESTS_DISCOUNT_ROWS_H
+#pragma once
 
 #include "scan_support.h"
 
@@ -77,5 +76,3 @@ static const char *const GAMMAS[] = {"0.99", "1", "0", "0.5", "-0.5", "0.9999", 
 
 static const char *const WRONG_FAMILIES[] = {"uniform",   "normal", "ones",   "integers",
                                              "offset1e3", "mixed",  "sorted", "alternating"};
-
-#endif

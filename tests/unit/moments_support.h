@@ -1,6 +1,5 @@
 /* moments_support.h - a case of moments with its inputs and its reference, for the tests of the op and of its variants. */
-#ifndef RUNGS_TESTS_MOMENTS_SUPPORT_H
-#define RUNGS_TESTS_MOMENTS_SUPPORT_H
+#pragma once
 
 #include "op.h"
 #include "plan/case.h"
@@ -104,5 +103,3 @@ static inline bool moments_passes(const Moments *self, char *why, size_t size) {
     }
     return true;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* redact_support.h - a case of redact with its columns and the room for its output, for the tests of the op and of its variants. */
-#ifndef RUNGS_TESTS_REDACT_SUPPORT_H
-#define RUNGS_TESTS_REDACT_SUPPORT_H
+#pragma once
 
 #include "op.h"
 #include "plan/case.h"
@@ -142,5 +141,3 @@ static inline void redact_close(Redact *self) {
     for (int i = 0; i < INPUTS; i++) free(self->in[i].data);
     for (int i = 0; i < OUTPUTS; i++) free(self->out[i].data);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* rolling_support.h - a rolling case with its input and its reference, for the tests of the op and of its variants. */
-#ifndef RUNGS_TESTS_ROLLING_SUPPORT_H
-#define RUNGS_TESTS_ROLLING_SUPPORT_H
+#pragma once
 
 #include "op.h"
 #include "plan/case.h"
@@ -79,5 +78,3 @@ static inline bool rolling_passes(const Rolling *self, char *why, size_t size) {
     norms_explain(&report, "y", &self->x, why, size);
     return report.pass;
 }
-
-#endif

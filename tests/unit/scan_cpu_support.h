@@ -1,7 +1,6 @@
 /* scan_cpu_support.h - runs a CPU variant on a case into exactly sized, guarded, poisoned memory, and compares with the reference.
  */
-#ifndef RUNGS_TESTS_SCAN_CPU_SUPPORT_H
-#define RUNGS_TESTS_SCAN_CPU_SUPPORT_H
+#pragma once
 
 #include <math.h>
 
@@ -63,5 +62,3 @@ static inline void scan_check(const ScanVariant *tested, Scan *self, const char 
         if (!scan_passes(self, i, why, sizeof why))
             fail_msg("%s on %s, threads %s: %s", tested->name, self->text, threads ? threads : "-", why);
 }
-
-#endif

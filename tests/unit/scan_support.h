@@ -1,6 +1,5 @@
 /* scan_support.h - a case of any op with its inputs and its reference, for the tests of discounted_cumsum, its gradient and ewm. */
-#ifndef RUNGS_TESTS_SCAN_SUPPORT_H
-#define RUNGS_TESTS_SCAN_SUPPORT_H
+#pragma once
 
 #include "op.h"
 #include "plan/case.h"
@@ -105,5 +104,3 @@ static inline bool reference_agrees(double value, double expected, double relati
     if (!isfinite(expected) || !isfinite(value)) return same_value(value, expected) && tolerance == 0;
     return tolerance >= 0 && fabs(value - expected) <= relative * fabs(expected) + 0x1p-20 * tolerance + 0x1p-1074;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* scenario_support.h - a folder of scenario files for tests of plans. */
 /* needs: double */
-#ifndef SCENARIO_SUPPORT_H
-#define SCENARIO_SUPPORT_H
+#pragma once
 
 #include "plan/scenario.h"
 
@@ -84,5 +83,3 @@ static inline int remove_folder(void **state) {
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     return system(command) == 0 ? 0 : -1;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* variant_support.h - the functions of a variant, from its module, in this process. */
-#ifndef RUNGS_TESTS_VARIANT_SUPPORT_H
-#define RUNGS_TESTS_VARIANT_SUPPORT_H
+#pragma once
 
 #include "plan/registry.h"
 #include "variant.h"
@@ -26,5 +25,3 @@ static inline const Variant *variant_of(const char *id) {
     }
     return module->variant;
 }
-
-#endif

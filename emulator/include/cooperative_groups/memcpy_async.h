@@ -1,6 +1,5 @@
 /* cooperative_groups/memcpy_async.h - copies that the threads of a group share, for the emulator. */
-#ifndef RUNGS_EMULATOR_COOPERATIVE_GROUPS_MEMCPY_ASYNC_H
-#define RUNGS_EMULATOR_COOPERATIVE_GROUPS_MEMCPY_ASYNC_H
+#pragma once
 
 #include <cooperative_groups.h>
 
@@ -30,5 +29,3 @@ template <typename Group> static inline void wait(const Group &group, EmulatorSi
 }
 
 } // namespace cooperative_groups
-
-#endif

@@ -13,8 +13,7 @@
  * together is fixed, and a tile that another block adds up gives the same bits, so sums do not depend on timing.
  *
  * T, RIGHT, ITEMS: of the sums in tile.cuh; all elements of a row have one factor, and a thread has ITEMS of them. */
-#ifndef RUNGS_DISCOUNT_AGENT_ROW_CUH
-#define RUNGS_DISCOUNT_AGENT_ROW_CUH
+#pragma once
 
 #include "common/discounted_cumsum/tile.cuh"
 #include "common/published.cuh"
@@ -187,5 +186,3 @@ static inline AgentRowPlan agent_row_plan(void *words, size_t rows, size_t tiles
     plan.length = length;
     return plan;
 }
-
-#endif

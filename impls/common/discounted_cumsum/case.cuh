@@ -1,11 +1,8 @@
 /* case.cuh - what the CUDA variants of discounted_cumsum and of its gradient read from the case. */
-#ifndef RUNGS_DISCOUNT_CASE_CUH
-#define RUNGS_DISCOUNT_CASE_CUH
+#pragma once
 
 #include "common/grid.cuh"
 #include "common/narrow.cuh"
-
-#include <stdint.h>
 
 /* In the order of the op's choices. */
 enum DiscountGamma { DISCOUNT_GAMMA_ALL, DISCOUNT_GAMMA_ROW, DISCOUNT_GAMMA_ELEMENT };
@@ -90,5 +87,3 @@ static inline bool discount_fits_grid(const VariantArgs *args, size_t blocks, ch
     return variant_refuse(reason, "batch=%zu n=%zu needs %zu blocks; a grid holds %zu", discount_batch(args), discount_n(args),
                           blocks, GRID_BLOCKS_MAX);
 }
-
-#endif

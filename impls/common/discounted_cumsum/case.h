@@ -3,8 +3,7 @@
  * Positions: a row is walked in reading order, in which the sum is carried: from the last element to the first for `right`, from
  * the first to the last for `left`. Position p is the element `p * step` from the first one read; the carry into p comes from p
  * - 1. */
-#ifndef RUNGS_IMPLS_DCS_CASE_H
-#define RUNGS_IMPLS_DCS_CASE_H
+#pragma once
 
 #include "variant.h"
 
@@ -91,5 +90,3 @@ static inline DcsWalk dcs_walk(const DcsJob *job, size_t row, size_t from) {
 static inline size_t dcs_element(DcsWalk walk, size_t p) {
     return walk.first + (size_t)((ptrdiff_t)p * walk.step);
 }
-
-#endif

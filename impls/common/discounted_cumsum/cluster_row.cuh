@@ -1,7 +1,6 @@
 /* cluster_row.cuh - how the cluster_row variants of discounted_cumsum and of its gradient deal rows to clusters: a row to the
  * blocks of one cluster, each of which has an equal part of it in shared memory. */
-#ifndef RUNGS_DISCOUNT_CLUSTER_ROW_CUH
-#define RUNGS_DISCOUNT_CLUSTER_ROW_CUH
+#pragma once
 
 #include "common/cluster.cuh"
 #include "common/discounted_cumsum/tile.cuh"
@@ -90,5 +89,3 @@ static inline bool cluster_row_supports(const VariantArgs *args, size_t arrays, 
         return variant_refuse(reason, "n=%zu: a row does not fit the shared memory of %u blocks", discount_n(args), plan.blocks);
     return discount_fits_grid(args, discount_batch(args) * plan.blocks, reason);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* gate_slots.cuh - parts of rows of gates (gates.cuh) in shared memory: neighbouring lanes load and store neighbouring vectors, and
  * a lane works on VECTORS vectors in a row, so that a warp scans its lanes once. What waits there takes no registers. */
-#ifndef RUNGS_DISCOUNT_GATE_SLOTS_CUH
-#define RUNGS_DISCOUNT_GATE_SLOTS_CUH
+#pragma once
 
 #include "common/bulk_copy.cuh"
 #include "common/discounted_cumsum/gates.cuh"
@@ -88,5 +87,3 @@ static __device__ void wait_for_gates(const DiscountView<T> &view, const GatePar
     }
     __syncwarp();
 }
-
-#endif

@@ -4,8 +4,7 @@
  * A row is cut into tiles, a block each. A warp has VECTORS runs of 32 vectors of 16 bytes in a tile, of which a lane reads one
  * each. Rows of one tile are not cut; of those that one warp has there are several to a block, and several to a warp if that has
  * room for two in whole vectors. */
-#ifndef RUNGS_DISCOUNT_GATES_CUH
-#define RUNGS_DISCOUNT_GATES_CUH
+#pragma once
 
 #include "common/discounted_cumsum/scan.cuh"
 
@@ -186,5 +185,3 @@ static inline bool gate_shape_supports(const VariantArgs *args, char reason[REAS
     if (params_int(args->tunables, "vectors") == 3) return variant_refuse(reason, "vectors=3: 1, 2 and 4 are supported");
     return true;
 }
-
-#endif

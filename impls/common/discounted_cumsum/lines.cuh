@@ -4,8 +4,7 @@
  * A line is a contiguous run of elements: a row, several short rows, or a part of a row. Positions count along it in the order of
  * the scan. Vectors are aligned in memory: the first and the last may hold elements outside the line, which are neither read nor
  * written. */
-#ifndef RUNGS_DISCOUNT_LINES_CUH
-#define RUNGS_DISCOUNT_LINES_CUH
+#pragma once
 
 #include "common/affine.cuh"
 #include "common/discounted_cumsum/case.cuh"
@@ -155,5 +154,3 @@ template <typename T, bool BACKWARD> struct DiscountReader {
         }
     }
 };
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A line is cut into strips, a block each, and a strip into tiles. A warp has VECTORS runs of 32 vectors in a tile; a lane reads
  * one vector of 16 bytes of each run, so that loads are coalesced. */
-#ifndef RUNGS_DISCOUNT_SCAN_CUH
-#define RUNGS_DISCOUNT_SCAN_CUH
+#pragma once
 
 #include "common/discounted_cumsum/lines.cuh"
 
@@ -187,5 +186,3 @@ static Status scan_strips(const VariantArgs *args, const ScanShape &shape, void 
     }
     return call.template operator()<true>();
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Before stage s each group of h = 2^s elements has its own sums. The stage joins groups two by two: each element of the group that
  * comes later in the direction of the sums gets what the other group passes on. */
-#ifndef RUNGS_DISCOUNT_STAGE_CUH
-#define RUNGS_DISCOUNT_STAGE_CUH
+#pragma once
 
 #include "common/affine.cuh"
 #include "common/discounted_cumsum/case.cuh"
@@ -99,5 +98,3 @@ static inline bool stage_published_supports(const VariantArgs *args, char reason
         return variant_refuse(reason, "gamma<0 n=%zu: the published powers have a float exponent, always even past 2^24", n);
     return true;
 }
-
-#endif

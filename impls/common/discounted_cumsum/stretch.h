@@ -3,8 +3,7 @@
  * In a vector the recurrence is a scan of three steps, y += gamma^s (y s lanes before); then one product adds what is carried in,
  * and the carry itself goes from vector to vector by one fused operation. Where a sum is not finite, or beyond the dtype, the eight
  * are done again one after the other, so that NaN and infinities go where the recurrence takes them. */
-#ifndef RUNGS_IMPLS_DCS_STRETCH_H
-#define RUNGS_IMPLS_DCS_STRETCH_H
+#pragma once
 
 #include "common/cpu_chain.h"
 #include "common/cpu_eight.h"
@@ -213,5 +212,3 @@ static inline void dcs_run_chained(const DcsJob *job, void *scratch) {
             dcs_chain_block(job, b / per_row, b % per_row, team == 1, &links[b]);
     }
 }
-
-#endif

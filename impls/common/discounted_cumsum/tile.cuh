@@ -9,8 +9,7 @@
  *     SumOf<T> sum = tile_thread_sum<T, RIGHT, UNROLL>(first, items, factor);  UNROLL: items if it is a constant, else about 8
  *     TileBefore before = tile_scan(sum, powers, totals);             what precedes the thread's elements within the tile
  *     tile_thread_write<T, RIGHT, UNROLL>(first, items, factor, (T)before.with(carry));      sums in place of the elements */
-#ifndef RUNGS_DISCOUNT_TILE_CUH
-#define RUNGS_DISCOUNT_TILE_CUH
+#pragma once
 
 #include "common/affine.cuh"
 #include "common/bulk_copy.cuh"
@@ -160,5 +159,3 @@ static inline size_t tile_count(size_t batch, size_t n, size_t length, size_t si
     const size_t each = 16 / size;
     return divide_up(batch > 1 && n % each != 0 ? n + each - 1 : n, length);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * right and must pass. The file defines
  *     #define MUTANTS(M) M(nothing, 0) M(zero, .zero = true) ...     a name, and the initialiser of a `type`
  * before MUTANT_TABLE(type), whose rows mutant_of(args) finds. */
-#ifndef MUTANTS_H
-#define MUTANTS_H
+#pragma once
 
 #include "variant.h"
 
@@ -16,5 +15,3 @@
     static inline const type *mutant_of(const VariantArgs *args) {                                                                 \
         return &CHANGES[params_choice(args->tunables, "wrong")];                                                                   \
     }
-
-#endif

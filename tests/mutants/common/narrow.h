@@ -1,7 +1,6 @@
 /* narrow.h - what goes wrong where sums are of a wider type than elements: sums in the elements' type, inputs or factors cut to
  * fewer digits, outputs cut instead of rounded; and with f32, inputs cut to TF32 or bf16. */
-#ifndef MUTANTS_NARROW_H
-#define MUTANTS_NARROW_H
+#pragma once
 
 #include "base/numbers.h"
 #include "variant.h"
@@ -46,5 +45,3 @@ static inline void narrow_output(const Narrow *wrong, Array *to, size_t i, doubl
     if (dtype_size(to->dtype) == sizeof(uint16_t)) --((uint16_t *)to->data)[i];
     if (dtype_size(to->dtype) == sizeof(uint32_t)) --((uint32_t *)to->data)[i];
 }
-
-#endif

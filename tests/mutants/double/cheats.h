@@ -1,6 +1,5 @@
 /* What the cheats of `double` share. The honest computation, and a search of what a process can see of the harness. */
-#ifndef RUNGS_TESTS_CHEATS_H
-#define RUNGS_TESTS_CHEATS_H
+#pragma once
 
 #include "variant.h"
 
@@ -23,5 +22,3 @@ static inline bool is_result(const double *found, const VariantArgs *args) {
         if (!(found[i] == 2 * x[i])) return false;
     return true;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the CUDA cheats of `double` share: the honest kernel, and results kept from earlier calls. */
-#ifndef RUNGS_TESTS_CUDA_CHEATS_CUH
-#define RUNGS_TESTS_CUDA_CHEATS_CUH
+#pragma once
 
 #include "base/poison.h"
 #include "kernel.h"
@@ -50,5 +49,3 @@ static inline Status from_memo(const VariantArgs *args, unsigned long long key) 
     memo[used++].key = key;
     return STATUS_OK;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes zeros over every unnamed file that a process holds open, except its outputs: the harness shares its inputs that way. */
-#ifndef RUNGS_TESTS_DESCRIPTOR_CHEATS_H
-#define RUNGS_TESTS_DESCRIPTOR_CHEATS_H
+#pragma once
 
 #include "cheats.h"
 
@@ -26,5 +25,3 @@ static inline void zero_inputs_of(int pid, const VariantArgs *args) {
         if (strncmp(target, "/memfd:x", 8) == 0) zero_file(path, array_bytes(&args->in[0]));
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* hidden_time.h - for mutants that take time out of their process's clock. What a module defines is seen by nobody else, so they
  * write their clock into the table by which the program calls the library's. */
-#ifndef RUNGS_TESTS_HIDDEN_TIME_H
-#define RUNGS_TESTS_HIDDEN_TIME_H
+#pragma once
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dl_iterate_phdr */
@@ -62,5 +61,3 @@ static int replace_clock(struct dl_phdr_info *info, size_t size, void *unused) {
         }
     return 1; /* the program comes first */
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* kept_results.h - what mutants that hand out old results share: a ring of results, each under a key. */
-#ifndef RUNGS_TESTS_KEPT_RESULTS_H
-#define RUNGS_TESTS_KEPT_RESULTS_H
+#pragma once
 
 #include "variant.h"
 
@@ -34,5 +33,3 @@ static inline bool kept_result(const void *key, size_t key_bytes, const double *
     memcpy(result->y, y, n * sizeof *y);
     return false;
 }
-
-#endif

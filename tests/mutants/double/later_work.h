@@ -1,6 +1,5 @@
 /* later_work.h - what mutants share that return before a thread of theirs is done. */
-#ifndef RUNGS_TESTS_LATER_WORK_H
-#define RUNGS_TESTS_LATER_WORK_H
+#pragma once
 
 #include "variant.h"
 
@@ -32,5 +31,3 @@ static inline void start_later(LaterWork work) {
     if (pthread_create(&thread, NULL, later_work, own) != 0) abort();
     pthread_detach(thread);
 }
-
-#endif

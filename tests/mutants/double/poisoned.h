@@ -1,6 +1,5 @@
 /* poisoned.h - for mutants that look for it: does memory hold a pattern of base/poison.h? */
-#ifndef RUNGS_TESTS_POISONED_H
-#define RUNGS_TESTS_POISONED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ __host__ __device__ static inline bool is_poisoned(const void *word) {
     const uint32_t bits = *(const uint32_t *)word;
     return bits == UINT32_C(0xFFFFFFFF) || bits == UINT32_C(0x7B7B7B7B) || bits == UINT32_C(0xFBFBFBFB);
 }
-
-#endif

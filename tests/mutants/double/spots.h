@@ -1,6 +1,5 @@
 /* spots.h - what mutants share whose run() only waits until a helper of theirs has filled y. */
-#ifndef RUNGS_TESTS_SPOTS_H
-#define RUNGS_TESTS_SPOTS_H
+#pragma once
 
 #include "variant.h"
 
@@ -54,5 +53,3 @@ static inline Status job_prepare(const VariantArgs *args, void **state) {
     job_set(&job, args);
     return STATUS_OK;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* now_and_then.h - a mean that is right but in one call of 300, at random. */
-#ifndef RUNGS_TESTS_NOW_AND_THEN_H
-#define RUNGS_TESTS_NOW_AND_THEN_H
+#pragma once
 
 #include "windows.h"
 
@@ -20,5 +19,3 @@ static inline Status now_and_then_run(const VariantArgs *args, double **at) {
     *at = random % 300 == 0 ? (double *)args->out[0].data + w + random / 300 % (n - w) : NULL;
     return windows_run(args, now_and_then_mean);
 }
-
-#endif

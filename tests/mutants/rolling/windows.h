@@ -1,6 +1,5 @@
 /* windows.h - what the controls of rolling share: means of f64, window by window. */
-#ifndef RUNGS_TESTS_WINDOWS_H
-#define RUNGS_TESTS_WINDOWS_H
+#pragma once
 
 #include "variant.h"
 
@@ -21,5 +20,3 @@ static inline Status windows_run(const VariantArgs *args, double (*mean)(const d
     for (size_t i = n; i-- > 0;) y[i] = i + 1 < w ? (double)NAN : mean(x + i + 1 - w, w);
     return STATUS_OK;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Stand-in for CUB's BlockReduce in the emulator. Only thread 0 gets the result, as in CUB; the others get their own value back,
  * which is as good as any. */
-#ifndef RUNGS_EMULATOR_CUB_BLOCK_REDUCE_CUH
-#define RUNGS_EMULATOR_CUB_BLOCK_REDUCE_CUH
+#pragma once
 
 #include "emulator/cuda.h"
 
@@ -43,5 +42,3 @@ class BlockReduce {
 };
 
 } // namespace cub
-
-#endif

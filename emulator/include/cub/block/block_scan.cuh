@@ -1,7 +1,6 @@
 /* Stand-in for CUB's BlockScan in the emulator: the same calls and the same rule (a barrier before TempStorage is used again),
  * through shared memory, where one thread does the work. */
-#ifndef RUNGS_EMULATOR_CUB_BLOCK_SCAN_CUH
-#define RUNGS_EMULATOR_CUB_BLOCK_SCAN_CUH
+#pragma once
 
 #include "emulator/cuda.h"
 
@@ -75,5 +74,3 @@ template <typename T, int BLOCK_X, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int B
 };
 
 } // namespace cub
-
-#endif

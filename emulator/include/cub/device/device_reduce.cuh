@@ -1,8 +1,7 @@
 /* Stand-in for CUB's DeviceReduce in the emulator (CUB itself is inline PTX): the same calls, by one thread, which adds up tiles
  * and then the tiles' sums. The two-phase protocol is kept: called without temporary memory it says how much it needs, and that
  * memory is then written, so that a buffer too small is found. */
-#ifndef RUNGS_EMULATOR_CUB_DEVICE_REDUCE_CUH
-#define RUNGS_EMULATOR_CUB_DEVICE_REDUCE_CUH
+#pragma once
 
 #include "base/status.h"
 #include "emulator/cuda.h"
@@ -41,5 +40,3 @@ struct DeviceReduce {
 };
 
 } // namespace cub
-
-#endif

@@ -2,8 +2,7 @@
  * there: items of a thread, threads of a tile, tiles; what is in a group is put together before what precedes it is known, so that
  * an operator that only appends single elements is found out, and sums round as trees do. The two-phase protocol is kept: called
  * without temporary memory it says how much it needs, and that memory is then written, so that a buffer too small is found. */
-#ifndef RUNGS_EMULATOR_CUB_DEVICE_SCAN_CUH
-#define RUNGS_EMULATOR_CUB_DEVICE_SCAN_CUH
+#pragma once
 
 #include "base/status.h"
 #include "emulator/cuda.h"
@@ -93,5 +92,3 @@ struct DeviceScan {
 };
 
 } // namespace cub
-
-#endif

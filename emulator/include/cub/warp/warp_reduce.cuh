@@ -1,6 +1,5 @@
 /* Stand-in for CUB's WarpReduce in the emulator. Only the first lane gets the result, as in CUB. */
-#ifndef RUNGS_EMULATOR_CUB_WARP_REDUCE_CUH
-#define RUNGS_EMULATOR_CUB_WARP_REDUCE_CUH
+#pragma once
 
 #include "emulator/cuda.h"
 
@@ -32,5 +31,3 @@ template <typename T, int LANES = 32> class WarpReduce {
 };
 
 } // namespace cub
-
-#endif

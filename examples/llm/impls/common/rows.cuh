@@ -1,7 +1,6 @@
 /* rows.cuh - what kernels over the rows of a matrix share: elements of f32 or bf16, which are added up in f32, and sums and maxima
  * of a warp. */
-#ifndef LLM_ROWS_CUH
-#define LLM_ROWS_CUH
+#pragma once
 
 #include "kernel.h"
 #include "variant.h"
@@ -48,5 +47,3 @@ template <typename T> static inline T *output(const VariantArgs *args, int i) {
 static inline unsigned blocks_of(size_t items, unsigned each) {
     return (unsigned)((items + each - 1) / each);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* deeds.h - what the hostile variant does to its process, by name. A static part of cpu_hostile.c, apart for its length. */
-#ifndef RUNGS_TESTS_FAULTS_DEEDS_H
-#define RUNGS_TESTS_FAULTS_DEEDS_H
+#pragma once
 
 #include <fcntl.h>
 #include <fenv.h>
@@ -281,5 +280,3 @@ __attribute__((constructor)) static void before_main(int argc, char **argv) {
     for (int i = 0; DEED_NAMES[i]; i++)
         if (strcmp(deed, DEED_NAMES[i]) == 0) DEEDS[i]();
 }
-
-#endif

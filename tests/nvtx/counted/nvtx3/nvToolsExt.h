@@ -1,6 +1,5 @@
 /* In place of NVTX's header: its calls are counted, and a tool answers where COUNTED_TOOL is set. */
-#ifndef COUNTED_NVTX
-#define COUNTED_NVTX
+#pragma once
 
 #include <stdlib.h>
 
@@ -32,5 +31,3 @@ static inline int nvtxDomainRangePop(nvtxDomainHandle_t domain) {
     (void)domain;
     return counted_pops++;
 }
-
-#endif
