@@ -78,7 +78,12 @@ def the_two(paths):
 def described(folder, op, key, python):
     words = modules.in_sandbox([python, DEVICE / "kernelbench.py", folder, op, key], folder)
     done = subprocess.run(
-        list(map(str, words)), capture_output=True, text=True, timeout=DESCRIBE_SECONDS, stdin=subprocess.DEVNULL
+        list(map(str, words)),
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=DESCRIBE_SECONDS,
+        stdin=subprocess.DEVNULL,
     )
     last = (done.stdout.strip().splitlines() or [""])[-1]
     try:

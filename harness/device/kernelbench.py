@@ -192,12 +192,9 @@ class Problem:
 
         if (kind or self.facts["bound"]) == "derived":
             s = torch_error.Settings(u, case.dtype, case.input in INDEPENDENT)
-            double = self.torch.float64
-            found = torch_error.derived(self.model(case.dtype, double), self.arguments(inputs, double), s)
-            for (value, _), wanted in zip(found, self.values(case, inputs), strict=True):
-                if not self.torch.allclose(value, wanted, rtol=1e-9, atol=1e-12, equal_nan=True):
-                    raise torch_error.Unknown("its operations depend on the data")
-            return tuple(self.as_op([1.01 * u * error + 2.0**-146 for _, error in found]))
+            model, given = self.model(case.dtype, self.torch.float64), self.arguments(inputs, self.torch.float64)
+            found = torch_error.derived(lambda: outputs_of(model(*given)), s)
+            return tuple(self.as_op([1.01 * u * error + 2.0**-146 for error in found]))
         single, kept = self.torch.float32, self.values(case, inputs)
         model, given = self.model(case.dtype, single), self.arguments(inputs, single)
         tolerances = torch_error.estimated(

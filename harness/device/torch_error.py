@@ -7,14 +7,15 @@ import math
 
 import torch
 from running_error import FAST_EXP, SURE
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
 EXP, EXP_SLOPE = FAST_EXP
 RUNS, SPREADS = 8, 8  # of Model, and how many times their spread passes
 NARROW = {"f16": 2.0**-11, "bf16": 2.0**-8}  # what each operation's result is rounded by, where sums are f32
-MOVES = """view _unsafe_view reshape t transpose permute unsqueeze squeeze expand alias clone slice select flip cat triu tril lift_fresh_copy detach split
-unbind stack narrow constant_pad_nd""".split()
+MOVES = (
+    "view", "_unsafe_view", "reshape", "t", "transpose", "permute", "unsqueeze", "squeeze", "expand",
+    "alias", "clone", "slice", "select", "flip", "cat", "triu", "tril", "lift_fresh_copy",
+)  # fmt: skip
 
 
 class Unknown(Exception):
@@ -310,74 +311,66 @@ RULES = {
 }
 
 
-def trace(model, args):
-    """Model's operations on these arguments, and the tensors that they begin with: arguments and parameters."""
-    state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-    state = {name: tensor.detach().clone() for name, tensor in state.items()}
-    at = [i for i, item in enumerate(args) if isinstance(item, torch.Tensor)]
+class Running(TorchDispatchMode):
+    """Carries errors beside Model's own tensors, operation by operation."""
 
-    def call(state, tensors):
-        given = dict(zip(at, tensors))
-        return torch.func.functional_call(model, state, tuple(given.get(i, item) for i, item in enumerate(args)))
+    def __init__(self, s):
+        super().__init__()
+        self.s, self.known = s, {}  # by id: the tensor, which keeps its id, and what it carries
 
-    given = [args[i].clone() for i in at]
-    return make_fx(torch.func.functionalize(call))(state, given), [*state.values(), *given]
+    def carried(self, item):
+        if not isinstance(item, torch.Tensor):
+            return item
+        if id(item) not in self.known:
+            self.known[id(item)] = item, Carried(item, None, bool((item == item.round()).all()))
+        return self.known[id(item)][1]
 
+    def of(self, args):
+        return [self.of(arg) if isinstance(arg, (tuple, list)) else self.carried(arg) for arg in args]
 
-def operation(node):
-    return node.target._schema.name.split("::")[1] if hasattr(node.target, "_schema") else node.target.__name__
+    def keep(self, tensor, carried):
+        if tensor.is_floating_point():
+            self.known[id(tensor)] = tensor, carried
 
+    def expect_alone(self, tensor):
+        """What is written to has no view that would keep the errors of before."""
+        at = tensor.untyped_storage().data_ptr()
+        if sum(item.untyped_storage().data_ptr() == at for item, _ in self.known.values()) > 1:
+            raise Unknown("an operation writes to a tensor that has views")
 
-def needed(graph):
-    """The nodes that outputs depend on, not those that update a layer's statistics."""
-    found, rest = set(), [next(node for node in graph.nodes if node.op == "output")]
-    while rest:
-        node = rest.pop()
-        if node not in found:
-            found.add(node)
-            rest += node.all_input_nodes
-    return [node for node in graph.nodes if node in found]
-
-
-def apply(s, node, args, named):
-    name = operation(node)
-    if name == "getitem":
-        return args[0][args[1]]
-    r = node.target(*values(args), **values_of(named))
-    if not any(isinstance(item, Carried) for item in flat(args)):
-        return Carried(r)
-    if name not in RULES:
-        raise Unknown(f"{name} has no rule for its error")
-    result = RULES[name](s, r, node.target, *args, **named)
-    first = result[0] if isinstance(result, list) else result
-    if s.narrow and name not in MOVES and first.error is not None:
-        first.error = first.error + s.narrow * abs(first.value)
-    return result
-
-
-def values_of(named):
-    return {key: values(item) for key, item in named.items()}
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        name, kwargs = function._schema.name.split("::")[1], kwargs or {}
+        if not any(isinstance(item, torch.Tensor) and item.is_floating_point() for item in flat(args)):
+            return function(*args, **kwargs)
+        given, in_place = self.of(args), name.endswith("_")
+        if in_place:
+            self.expect_alone(args[0])
+            given = [Carried(args[0].clone(), given[0].error, given[0].whole), *given[1:]]
+            function, name = getattr(torch.ops.aten, name[:-1]), name[:-1]
+        if name not in RULES:
+            raise Unknown(f"{name} has no rule for its error")
+        r = function(*values(given), **kwargs)
+        result = RULES[name](self.s, r, function, *given, **{key: self.carried(item) for key, item in kwargs.items()})
+        if in_place:
+            args[0].copy_(r)
+            r, result.value = args[0], args[0]
+        if self.s.narrow and name not in MOVES:
+            first = result[0] if isinstance(result, list) else result
+            first.error = first.error + self.s.narrow * abs(first.value)
+        for tensor, item in zip(r, result) if isinstance(r, (tuple, list)) else [(r, result)]:
+            self.keep(tensor, item)
+        return r
 
 
 def flat(args):
     return [item for arg in args for item in (flat(arg) if isinstance(arg, (tuple, list)) else [arg])]
 
 
-def derived(model, args, s):
-    """[(value, error in units of u)] of the outputs, in float64."""
-    module, tensors = trace(model, args)
-    places = [node for node in module.graph.nodes if node.op == "placeholder"]
-    env = {node: Carried(x, None, bool((x == x.round()).all())) for node, x in zip(places, tensors, strict=True)}
-    for node in needed(module.graph):
-        lookup = functools.partial(torch.fx.map_arg, fn=env.get)
-        if node.op == "get_attr":
-            env[node] = Carried(getattr(module, node.target))
-        elif node.op == "call_function":
-            env[node] = apply(s, node, lookup(node.args), dict(lookup(node.kwargs)))
-        elif node.op == "output":
-            found = lookup(node.args)[0]
-            return [(item.value, item.error) for item in (found if isinstance(found, (tuple, list)) else [found])]
-    raise Unknown("no output")
+def derived(call, s):
+    """Errors of the outputs of call(), in units of u; it runs Model in float64."""
+    with Running(s) as running:
+        outputs = call()
+    return [running.carried(item).error for item in outputs]
 
 
 class Orders(TorchDispatchMode):
