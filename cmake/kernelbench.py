@@ -101,9 +101,13 @@ def described(folder, op, key, python):
     return told
 
 
-def variant(folder, op, key, kind, gpu):
-    file = {"Model": "problem.py", "ModelNew": "solution.py"}[kind]
-    needs = kind == "ModelNew" and not gpu and COMPILES.search((folder / file).read_text())
+def hash_of(parts):
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def variant(folder, mine, op, key, kind, gpu):
+    file = folder / "problem.py" if kind == "Model" else mine / "solution.py"
+    needs = kind == "ModelNew" and not gpu and COMPILES.search(file.read_text())
     facts = {
         "summary": f"{kind} as it is",
         "origin": "KernelBench's form",
@@ -112,11 +116,11 @@ def variant(folder, op, key, kind, gpu):
         "dtypes": ["f16", "bf16"],
     }
     facts |= {"clock": "torch", "needs_gpu": True} if gpu else {"clock": "cpu"}
-    made = folder / f"peer_{kind.lower()}.py"
+    made = mine / f"peer_{kind.lower()}.py"
     device, reason = ("cuda" if gpu else "cpu"), (NO_GPU if needs else None)
     made.write_text(
         VARIANT.format(
-            kind=kind, op=op, key=key, facts=facts, reason=reason, folder=str(folder), file=file, device=device
+            kind=kind, op=op, key=key, facts=facts, reason=reason, folder=str(folder), file=str(file), device=device
         )
     )
     return made
@@ -139,21 +143,25 @@ def main():
     settings, tried, python, *paths = map(pathlib.Path, sys.argv[1:])
     problem, solution = the_two(paths)
     op = "kb_" + re.sub(r"[^a-z0-9]+", "_", re.sub(r"^\d+_", "", problem.stem).lower()).strip("_")[:32]
-    key = hashlib.sha256(
-        b"\0".join(
-            path.read_bytes() for path in (problem, solution, DEVICE / "kernelbench.py", DEVICE / "torch_error.py")
-        )
-    ).hexdigest()
+    harness = DEVICE / "kernelbench.py", DEVICE / "torch_error.py", pathlib.Path(__file__), python
+    key, own = (
+        hash_of(path.read_bytes() for path in (*harness, *paths)) for paths in ((problem,), (problem, solution))
+    )
     project = modules.Project(settings, tried)
     project.sweep()
-    folder = (tried / "kernelbench" / op).resolve()
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for source, name in ((problem, "problem.py"), (solution, "solution.py")):
-        shutil.copyfile(source, folder / name)
-    told = described(folder, op, key, python)
-    made = [variant(folder, op, key, kind, told["gpu"]) for kind in ("Model", "ModelNew")]
-    print(op, library(project, folder, op), *made, told["told"], sep="\n")
+    folder = (tried / "kernelbench" / f"{op}-{key[:16]}").resolve()
+    mine = folder / own[:16]
+    mine.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(solution, mine / "solution.py")
+    with modules.locked(folder / "lock"):  # described once, for all its solutions
+        told = modules.load(folder / "told.json")
+        if told is None:
+            shutil.copyfile(problem, folder / "problem.py")
+            told = described(folder, op, key, python)
+            library(project, folder, op)
+            modules.replace(folder / "told.json", json.dumps(told))
+    made = [variant(folder, mine, op, own, kind, told["gpu"]) for kind in ("Model", "ModelNew")]
+    print(op, folder / f"{op}.so", *made, told["told"], sep="\n")
 
 
 if __name__ == "__main__":

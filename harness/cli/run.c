@@ -223,10 +223,10 @@ static void try_schedules(void) {
 }
 
 /* All families are verified before the first is timed: who is wrong in one gets no time. */
-static int try_problem(RunArguments *a, Progress *progress, char **words, int count, int argc, char **argv) {
+static int try_problem(RunArguments *a, const char *ladder, Progress *progress, char **words, int count, int argc, char **argv) {
     enum { CASES_MAX = 64 };
     Problem problem = {0};
-    Text texts[CASES_MAX] = {{0}};
+    Text texts[CASES_MAX] = {{0}}, filter = {0};
     char out[600], *cases[CASES_MAX];
     const int paths = problem_paths(words, count);
     int made = 0;
@@ -239,6 +239,8 @@ static int try_problem(RunArguments *a, Progress *progress, char **words, int co
             status = text_append(&texts[made], "%s %s%s%s", problem.op->name, word, chosen ? "" : " input=", chosen ? "" : *family);
             cases[made] = texts[made].text, made++;
         }
+    if (status == STATUS_OK && ladder) status = text_append(&filter, "%s,%s", ladder, problem.variants[1]->id);
+    a->variants = filter.text;
     default_out(out, sizeof out, "try");
     if (!a->options.out) a->options.out = out;
     const bool only = a->options.verify_only;
@@ -249,7 +251,8 @@ static int try_problem(RunArguments *a, Progress *progress, char **words, int co
     a->options.verify_only = false;
     if (code == EXIT_GOOD && !only) code = run(a, cases, 1, progress, argc, argv);
     for (int i = 0; i < made; i++) text_free(&texts[i]);
-    return status == STATUS_CHECK ? EXIT_CHECK : code;
+    text_free(&filter);
+    return code;
 }
 
 int command_try(int argc, char **argv) {
@@ -297,7 +300,7 @@ int command_try(int argc, char **argv) {
     if (a.emulator == 1) try_schedules();
     a.options.memory_limit_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 2;
     Status status = no_sandbox ? STATUS_OK : status_prefix(sandbox_use(), "not run (--no-sandbox runs it with all your rights): ");
-    if (status == STATUS_OK && problem) return try_problem(&a, &progress, words, count, argc, argv);
+    if (status == STATUS_OK && problem) return try_problem(&a, ladder, &progress, words, count, argc, argv);
     binding.file = words[0];
     if (status == STATUS_OK) status = try_file(&binding, op_name, &op, &entry);
     if (status == STATUS_CHECK) { /* the file's fault, and nothing to run */

@@ -18,6 +18,7 @@ LINEAR = """class KIND(nn.Module):
 """
 PLAIN = "return torch.relu(self.norm(self.linear(x)))"
 TAIL = "def get_inputs():\n    return [torch.rand(DIMS)]\n\n\ndef get_init_inputs():\n    return [INIT]\n"
+ALONE = "--variants", "*/try_peer_modelnew"  # without Model beside it
 EMPTY = "class KIND(nn.Module):\n    def forward(self, x):\n        BODY\n"
 # Each has a line of its own in `forward`; what lies before the class in the second place.
 HONEST = {
@@ -84,9 +85,12 @@ def timed(rows):
 @needs_release
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_ones_pass(worker_folder, name):
-    done, rows = attempt(worker_folder, problem(worker_folder, LINEAR, PLAIN, *HONEST[name]), "input=normal")
-    expect(done.returncode == 0 and timed(rows), f"{name} has a time", done)
-    assert {row["bound"]["name"] for row in rows} == {"derived"} and {row["verdict"] for row in rows} == {"pass"}
+    how = () if name in ("same", "packed") else ("--verify-only",)
+    done, rows = attempt(
+        worker_folder, problem(worker_folder, LINEAR, PLAIN, *HONEST[name]), "input=normal", *how, *ALONE
+    )
+    expect(done.returncode == 0 and bool(timed(rows)) == (not how), f"{name} passes", done)
+    assert {(row["bound"]["name"], row["verdict"]) for row in rows} == {("derived", "pass")}
     expect("bound derived from Model's operations" in done.stderr, "the bound is said", done)
 
 
@@ -94,9 +98,12 @@ def test_honest_ones_pass(worker_folder, name):
 @needs_release
 @pytest.mark.parametrize("name", CHEATS)
 def test_cheats_get_no_time(worker_folder, name):
-    done, rows = attempt(worker_folder, problem(worker_folder, LINEAR, PLAIN, *CHEATS[name]), "input=normal")
-    expect(rows and done.returncode == 1 and not timed(rows), f"{name} has no time: {[row['reason'] for row in rows]}", done)
-    assert {row["verdict"] for row in of(rows, "model")} == {"pass"}
+    done, rows = attempt(worker_folder, problem(worker_folder, LINEAR, PLAIN, *CHEATS[name]), "input=normal", *ALONE)
+    expect(
+        rows and done.returncode == 1 and not timed(rows),
+        f"{name} has no time: {[row['reason'] for row in rows]}",
+        done,
+    )
 
 
 @needs_torch
@@ -105,7 +112,9 @@ def test_its_input_is_no_output(worker_folder):
     """relu(x) is x for the problem's own inputs, which are of [0, 1)."""
     done, rows = attempt(worker_folder, problem(worker_folder, EMPTY, "return torch.relu(x)", "return x", init=""))
     expect(done.returncode == 1 and not timed(rows), "no time", done)
-    assert {row["case"].split("input=")[1].split()[0]: row["verdict"] for row in of(rows, "modelnew")}["normal"] == "fail"
+    assert {row["case"].split("input=")[1].split()[0]: row["verdict"] for row in of(rows, "modelnew")}[
+        "normal"
+    ] == "fail"
 
 
 @needs_torch
@@ -118,7 +127,9 @@ def test_its_input_is_no_output(worker_folder):
     ],
 )
 def test_what_cannot_be_verified(worker_folder, body, words):
-    done, rows = attempt(worker_folder, problem(worker_folder, EMPTY, body, "return torch.zeros(x.shape[0], 1)", init=""))
+    done, rows = attempt(
+        worker_folder, problem(worker_folder, EMPTY, body, "return torch.zeros(x.shape[0], 1)", init="")
+    )
     expect_error(done, 1, words)
     assert not rows
 
