@@ -88,6 +88,8 @@ class Solution:
     def __init__(self, folder, file, kind, case, device):
         import torch
 
+        backends = torch.backends.cudnn, torch.backends.cuda.matmul
+        backends[0].allow_tf32 = backends[1].allow_tf32 = False  # f32 is f32, of Model too
         folder = pathlib.Path(folder)
         saved = torch.load(folder / "saved.pt", weights_only=True)
         facts = json.loads((folder / "facts.json").read_text())
@@ -171,6 +173,7 @@ class Problem:
         given = []
         for i, name in enumerate(self.facts["arguments"]):
             fixed = self.saved["fixed"].get(str(i))
+            fixed = fixed.clone() if isinstance(fixed, self.torch.Tensor) else fixed
             array = (
                 None if name not in inputs else self.torch.from_numpy(inputs[name]).reshape(self.facts["inputs"][name])
             )
@@ -195,14 +198,13 @@ class Problem:
             model, given = self.model(case.dtype, self.torch.float64), self.arguments(inputs, self.torch.float64)
             found = torch_error.derived(lambda: outputs_of(model(*given)), s)
             return tuple(self.as_op([1.01 * u * error + 2.0**-146 for error in found]))
-        single, kept = self.torch.float32, self.values(case, inputs)
-        model, given = self.model(case.dtype, single), self.arguments(inputs, single)
+        types = self.torch.float32, getattr(self.torch, DTYPES[case.dtype])
+        models = [self.model(case.dtype, kind) for kind in types]
         tolerances = torch_error.estimated(
-            lambda: outputs_of(
-                model(*[item.clone() if isinstance(item, self.torch.Tensor) else item for item in given])
-            ),
-            kept,
+            lambda own: outputs_of(models[own](*self.arguments(inputs, types[own]))),
+            self.values(case, inputs),
             max(U, torch_error.NARROW.get(case.dtype, 0)),
+            case.dtype != "f32",
         )
         return tuple(self.as_op([item + 2.0**-146 for item in tolerances]))
 

@@ -42,7 +42,8 @@ errors = functools.partial(each, lambda item: item.error)
 
 
 def size(item):
-    return abs(item.value) if isinstance(item, Carried) else abs(item)
+    value = item.value if isinstance(item, Carried) else item
+    return abs(value.double() if isinstance(value, torch.Tensor) else value)
 
 
 def carried_by(item):
@@ -173,7 +174,7 @@ def softmax(s, r, f, x, dim, _):
 def log_softmax(s, r, f, x, dim, _):
     p, own = weights_of(x, dim)
     below = abs(x.value - x.value.amax(dim, True))
-    inner = s.terms(x.value.shape[dim]) + 2 * abs(r) + (1 + s.narrow) * below + 2
+    inner = s.terms(x.value.shape[dim]) + 2 * abs(r) + below + s.narrow * abs(x.value - r) + 2
     return Carried(r, x.error + (p * own).sum(dim, True) + inner)
 
 
@@ -204,7 +205,8 @@ def normalised(s, x, e, dims, eps, weight, bias, narrow=0):
     e_v = (2 * abs(d) * e_d + s.u * e_d * e_d).mean(dims, True) + (terms + 2) * v
     i = (v + eps).rsqrt()
     e_i = i * (e_v / (v + eps) / 2 + 3 + narrow)
-    return scaled(s, d * i, e_d * i + abs(d) * e_i + abs(d * i), weight, bias)
+    kept = narrow * (abs(x) + abs(m)) * i  # x i - (mean i), both factors rounded
+    return scaled(s, d * i, e_d * i + abs(d) * e_i + abs(d * i) + kept, weight, bias)
 
 
 def reshaped(item, shape):
@@ -417,12 +419,13 @@ class Orders(TorchDispatchMode):
         return result if moved else self.rounded(result)
 
 
-def estimated(call, reference, u):
-    """call() -> the outputs of Model in f32; reference: the values. Tolerances."""
+def estimated(call, reference, u, narrow):
+    """call(narrow) -> the outputs of Model, in f32 or in the narrow type itself; reference: the values. Tolerances."""
     spread = [torch.zeros_like(value) for value in reference]
     for seed in range(RUNS):
-        with torch.random.fork_rng(), Orders(u, seed):
-            outputs = call()
+        own = narrow and seed % 4 == 0
+        with Orders(0 if own else u, seed):
+            outputs = call(own)
         for most, given, value in zip(spread, outputs, reference):
             torch.maximum(most, abs(given.double() - value), out=most)
     return [SPREADS * smooth(most, abs(value)) + 4 * u * abs(value) for most, value in zip(spread, reference)]
