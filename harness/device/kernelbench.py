@@ -79,6 +79,7 @@ def model_of(kind, saved, dtype, device="cpu"):
         raise Failure(
             "check", f"{kind.__name__} does not take Model's parameters: {error}".replace("\n", " ")
         ) from None
+    torch.seed()  # so that what is random shows
     return model.to(device=device, dtype=dtype)
 
 

@@ -2,7 +2,7 @@
 is installed (RUNGS_PYTHON=PATH of a Python with torch and numpy), else skipped."""
 
 import pytest
-from program import call, expect, expect_error, needs_release, rows_of
+from program import HAS_GPU, call, expect, expect_error, needs_release, rows_of
 from test_into import HAS_TORCH, PYTHON
 
 needs_torch = pytest.mark.skipif(not HAS_TORCH, reason=f"{PYTHON} has no PyTorch: RUNGS_PYTHON names one that has")
@@ -158,14 +158,22 @@ def test_an_estimated_bound_is_marked(worker_folder):
 
 
 @needs_torch
-def test_other_parameters_and_cuda_are_said(worker_folder):
+def test_other_parameters_are_said(worker_folder):
     at = problem(worker_folder, LINEAR, PLAIN, "return torch.relu(self.norm(self.lin(x)))")
     (at / "new.py").write_text((at / "new.py").read_text().replace("self.linear =", "self.lin ="))
     done, rows = attempt(worker_folder, at, "input=own", "--verify-only")
     expect("does not take Model's parameters" in (of(rows, "modelnew")[0]["reason"] or ""), "whose names differ", done)
-    (at / "new.py").write_text((at / "new.py").read_text() + "\nSOURCES = dict(cuda_sources='')\n")
-    done, rows = attempt(worker_folder, at, "input=own", "--verify-only")
-    assert "needs a GPU" in of(rows, "modelnew")[0]["reason"] or HAS_TORCH is None
+
+
+@needs_torch
+@pytest.mark.skipif(HAS_GPU, reason="this machine has a GPU")
+def test_cuda_inside_is_said(worker_folder):
+    at = problem(
+        worker_folder, EMPTY, "return torch.relu(x)", "return torch.relu(x)", "SOURCES = dict(cuda_sources='')", init=""
+    )
+    _, rows = attempt(worker_folder, at, "input=own", "--verify-only")
+    (row,) = of(rows, "modelnew")
+    assert row["verdict"] == "skip" and "which needs a GPU" in row["reason"]
 
 
 def test_what_is_wrong_with_a_folder(folder):
