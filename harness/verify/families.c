@@ -164,7 +164,7 @@ static double sparse_at(const Draw *d, size_t i) {
 }
 
 static double own_at(const Draw *d, size_t i) {
-    return (void)d, (void)i, 0;
+    return uniform_at(d, i);
 }
 
 #define FAMILY_LINE(word, summary) {#word, summary},
