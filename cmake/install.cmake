@@ -44,7 +44,7 @@ install(FILES harness/protocol.h DESTINATION ${to_share}/harness) # read by the 
 install(FILES harness/record/row.schema.json DESTINATION ${to_share}/harness/record)
 install(FILES harness/base/joined_variants.inc DESTINATION ${to_share}/harness/base)
 install(PROGRAMS cmake/python cmake/build_ref.sh cmake/build_project.sh DESTINATION ${to_share}/cmake)
-install(FILES cmake/modules.py cmake/program.py cmake/bound.py cmake/ptx.py cmake/python_op.py cmake/checkout.py cmake/code_hashes.py cmake/elf_code.py cmake/program.c.in cmake/empty.c DESTINATION ${to_share}/cmake)
+install(FILES cmake/modules.py cmake/program.py cmake/bound.py cmake/kernelbench.py cmake/ptx.py cmake/python_op.py cmake/checkout.py cmake/code_hashes.py cmake/elf_code.py cmake/program.c.in cmake/empty.c DESTINATION ${to_share}/cmake)
 install(FILES ${CMAKE_BINARY_DIR}/lib/exports DESTINATION lib/rungs)
 install(CODE "execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${RUNGS_TOOLS}/modules.py\" \"${CMAKE_BINARY_DIR}/modules\" --install
                               \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\" COMMAND_ERROR_IS_FATAL ANY)")

@@ -18,8 +18,11 @@ BOUNDS = {
     "dot": "running error of the operations of reference(), sums of products in any order",
     "softmax": "running error of the operations of reference(), sums in any order, exp to 4 + 2.4 |x| u",
     "own": "bound() of the op",
+    "derived": "bound() of the op: running error of Model's operations, sums in any order",
+    "estimated": "bound() of the op: not derived, 8 times the spread of Model over orders of sums and roundings",
     "check": "check() of the op: no single answer",
 }
+OWN = ("own", "derived", "estimated")  # by bound(); the last two of problems of KernelBench (kernelbench.py)
 KNOWN = {"PARAMS", "INPUTS", "OUTPUTS", "FAMILIES", "BOUND", "DTYPES", "FLOPS", "PRECISION"}
 NAME = re.compile(r"[A-Za-z_]\w*")
 C = """/* Made of reference/{op}.py by cmake/python_op.py: {hash}. */
@@ -76,7 +79,7 @@ RUNGS_OP({op}) = {{
     .adopt = adopt,
     .work = work,
 }};
-RUNGS_PYTHON_OP({op}, "reference/{op}.py", {float64});
+RUNGS_PYTHON_OP({op}, {file}, {float64}, {generates});
 """
 
 
@@ -175,7 +178,8 @@ def adopt_text(inputs, params):
     return text
 
 
-def descriptor(op, text):
+def descriptor(op, text, file=None):
+    """file: where it lies, if that is not reference/ of a project."""
     tree = ast.parse(text)
     found = constants(tree)
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -190,7 +194,7 @@ def descriptor(op, text):
     dtypes = found.get("DTYPES", ["f32"])
     expect(bound in BOUNDS, f"BOUND is {bound!r}; expected {', '.join(BOUNDS)}")
     expect(
-        (bound == "own") == ("bound" in functions), 'BOUND = "own" and def bound(case, inputs, outputs, u) go together'
+        (bound in OWN) == ("bound" in functions), 'BOUND = "own" and def bound(case, inputs, outputs, u) go together'
     )
     expect(dtypes and set(dtypes) <= set(DTYPES), f"DTYPES: expected some of {', '.join(DTYPES)}")
     expect(found.get("PRECISION") in (None, "float64"), 'PRECISION: "float64" is expected, or nothing')
@@ -224,6 +228,8 @@ def descriptor(op, text):
         in_count=len(inputs),
         out_count=len(outputs),
         float64="true" if found.get("PRECISION") else "false",
+        generates="true" if "generate" in functions else "false",
+        file=json.dumps(file or f"reference/{op}.py"),
     )
 
 

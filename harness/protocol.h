@@ -18,6 +18,7 @@
 #define DO_END "end"
 #define DO_CLOSE "close"
 #define DO_REFERENCE "reference"
+#define DO_GENERATE "generate"
 #define DO_FACTS "facts"
 #define DO_CEILINGS "ceilings"
 #define DO_LIMIT "limit"

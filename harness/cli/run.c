@@ -10,6 +10,7 @@
 #include "cli/dry_run.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/problem.h"
 #include "cli/progress.h"
 #include "device/sandbox.h"
 #include "pipeline/session.h"
@@ -221,6 +222,39 @@ static void try_schedules(void) {
             VARIABLE);
 }
 
+/* All families are verified before the first is timed: who is wrong in one gets no time. */
+static int try_problem(RunArguments *a, const char *ladder, Progress *progress, char **words, int count, int argc, char **argv) {
+    enum { CASES_MAX = 64 };
+    Problem problem = {0};
+    Text texts[CASES_MAX] = {{0}}, filter = {0};
+    char out[600], *cases[CASES_MAX];
+    const int paths = problem_paths(words, count);
+    int made = 0;
+    Status status = problem_add(words, paths, &problem);
+    for (int i = paths; i < (count > paths ? count : paths + 1) && status == STATUS_OK; i++)
+        for (const char *const *family = problem.op->families; *family && made < CASES_MAX && status == STATUS_OK; family++) {
+            const char *word = i < count ? words[i] : "";
+            const bool chosen = strstr(word, "input=") != NULL;
+            if (chosen && family != problem.op->families) break;
+            status = text_append(&texts[made], "%s %s%s%s", problem.op->name, word, chosen ? "" : " input=", chosen ? "" : *family);
+            cases[made] = texts[made].text, made++;
+        }
+    if (status == STATUS_OK && ladder) status = text_append(&filter, "%s,%s", ladder, problem.variants[1]->id);
+    a->variants = filter.text;
+    default_out(out, sizeof out, "try");
+    if (!a->options.out) a->options.out = out;
+    const bool only = a->options.verify_only;
+    if (status == STATUS_OK) fprintf(stderr, "rungs try: %s\n", problem.told);
+    int code = status == STATUS_OK ? EXIT_GOOD : cli_fail(status);
+    a->options.verify_only = true;
+    if (code == EXIT_GOOD) code = run(a, cases, made, progress, argc, argv);
+    a->options.verify_only = false;
+    if (code == EXIT_GOOD && !only) code = run(a, cases, 1, progress, argc, argv);
+    for (int i = 0; i < made; i++) text_free(&texts[i]);
+    text_free(&filter);
+    return code;
+}
+
 int command_try(int argc, char **argv) {
     RunArguments a = {.options = run_options_default(), .shard_index = 1, .shard_count = 1, .emulator = -1};
     Progress progress = progress_make();
@@ -252,17 +286,21 @@ int command_try(int argc, char **argv) {
     int count = 0;
     if (program_is_given(argc, argv)) return program_try(argc, argv);
     argc = binding_flags(&binding, argc, argv);
-    int code = cli_parse("try", "FILE.c|FILE.cu|FILE.py --op NAME [CASE...] [options], or FILE.cu... [nvcc flags] [-- ARGUMENTS]",
+    int code = cli_parse("try",
+                         "FILE.c|FILE.cu|FILE.py --op NAME [CASE...] [options], or FILE.cu... [nvcc flags] [-- ARGUMENTS], "
+                         "or a KernelBench problem: FOLDER|MODEL.py MODELNEW.py ['dtype=f16'] [options]",
                          OPTIONS, argc, argv, &words, &count);
     if (code == 0 && (count == 0 || count > CASES_MAX))
         code = cli_usage("try", "expected a file, and at most %d cases", CASES_MAX - 1);
     if (code == 0 && binding.call && binding.launch) code = cli_usage("try", "--call or --launch, not both");
-    if (code == 0 && !op_name) code = cli_usage("try", "--op NAME is missing: the op that %s computes", words[0]);
+    const bool problem = code == 0 && !op_name && problem_paths(words, count) > 0;
+    if (code == 0 && !op_name && !problem) code = cli_usage("try", "--op NAME is missing: the op that %s computes", words[0]);
     apply_pace(&a);
     if (code != 0) return code;
     if (a.emulator == 1) try_schedules();
     a.options.memory_limit_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 2;
     Status status = no_sandbox ? STATUS_OK : status_prefix(sandbox_use(), "not run (--no-sandbox runs it with all your rights): ");
+    if (status == STATUS_OK && problem) return try_problem(&a, ladder, &progress, words, count, argc, argv);
     binding.file = words[0];
     if (status == STATUS_OK) status = try_file(&binding, op_name, &op, &entry);
     if (status == STATUS_CHECK) { /* the file's fault, and nothing to run */

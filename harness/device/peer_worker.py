@@ -170,7 +170,10 @@ class Worker:
             peer_timing.COLLECTING[:] = gc.callbacks
             objects = (self, self.exchange, *self.exchange.forms, *filter(None, [self.into]))
             kinds = {kind for form in self.exchange.forms for given in form.types for kind in given.__mro__}
-            self.own = Own([sys.modules[name] for name in names], [builtins, sys.modules["numpy"], *kinds], objects)
+            clocks = [torch.cuda.Event] if (torch := sys.modules.get("torch")) else []
+            self.own = Own(
+                [sys.modules[name] for name in names], [builtins, time, sys.modules["numpy"], *clocks, *kinds], objects
+            )
             self.hooks = Hooks()
 
     def call_into(self):

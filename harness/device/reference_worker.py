@@ -1,4 +1,4 @@
-"""reference_worker.py - the worker for references in Python: docs/PROTOCOL.md, the command `reference` alone.
+"""reference_worker.py - the worker for references in Python: docs/PROTOCOL.md, the commands `reference` and `generate` alone.
 
 python reference_worker.py reference/OP.py --commands FD --replies FD --arrays FD
 """
@@ -81,7 +81,7 @@ def judged(module, case, inputs, names):
     inputs = {name: array.astype(kind) for name, array in inputs.items()}
     own = kind is numpy.longdouble and 2.0**-64 or 2.0**-53  # what the reference itself rounds by
     with numpy.errstate(all="ignore"):
-        if module.BOUND == "own":
+        if module.BOUND in ("own", "derived", "estimated"):
             given = {name: plain(value) for name, value in by_name(module.reference(known, inputs), names).items()}
             found = by_name(module.bound(known, inputs, given if len(names) > 1 else given[names[0]], u + own), names)
             return given, {name: plain(value) for name, value in found.items()}
@@ -171,11 +171,25 @@ def checked(module, case, inputs, outputs):
     return {wire.KEY_ERROR: told(found, outputs)[:1000], wire.KEY_KIND: "check"}
 
 
-def reference(path, arrays, command):
+def generate(module, case, inputs, places, files):
+    """The inputs as generate() of the op makes them from the family's: rounded by the parent."""
+    import numpy
+
+    made = module.generate(numbers(case, case[wire.KEY_DTYPE] == "f64"), inputs)
+    for name, place in places.items():
+        map_doubles(place, wire.KEY_VALUE, files)[...] = numpy.asarray(made[name], numpy.float64)
+    return {wire.KEY_OK: True}
+
+
+def answer_of(path, arrays, command):
     _, files, _, _ = socket.recv_fds(arrays, 1, FILES_MOST)
     case = command[wire.KEY_CASE]
     module = load(path)
     inputs = {item[wire.KEY_NAME]: map_input(item, files) for item in command[wire.KEY_INPUTS]}
+    if command[wire.KEY_DO] == wire.DO_GENERATE:
+        return generate(
+            module, case, inputs, {item[wire.KEY_NAME]: item for item in command[wire.KEY_REFERENCES]}, files
+        )
     if wire.KEY_OUTPUTS in command:
         given = {item[wire.KEY_NAME]: map_input(item, files) for item in command[wire.KEY_OUTPUTS]}
         return checked(module, case, inputs, given)
@@ -191,9 +205,9 @@ def reference(path, arrays, command):
 
 def answer(path, arrays, command):
     try:
-        if command.get(wire.KEY_DO) != wire.DO_REFERENCE:
+        if command.get(wire.KEY_DO) not in (wire.DO_REFERENCE, wire.DO_GENERATE):
             raise Failure("internal", f"a reference does not know the command '{command.get(wire.KEY_DO)}'")
-        return reference(path, arrays, command)
+        return answer_of(path, arrays, command)
     except (ImportError, Skip) as error:
         return {wire.KEY_SKIP: f"{error}; the Python is {sys.executable}"}
     except Exception as error:

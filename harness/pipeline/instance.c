@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "base/places.h"
 #include "base/poison.h"
 #include "base/text.h"
@@ -168,13 +169,78 @@ json_t *instance_vary(const Instance *instance) {
     return inputs;
 }
 
+/* ---- Asking the worker for references, or an op in Python for its inputs. */
+
+/* The reference calls the user's function once per output, in long double, on one set of data: more than one call of a variant. */
+static const double REFERENCE_CALLS = 2.5;
+static double reference_seconds = 300;
+
+void instance_allow(double call_seconds) {
+    reference_seconds = REFERENCE_CALLS * call_seconds;
+}
+
+/* Values and tolerances of every array where the worker can write them. */
+typedef struct Place {
+    Shared value[OP_MAX_ARRAYS], tolerance[OP_MAX_ARRAYS];
+} Place;
+
+static void forget_place(Place *place) {
+    for (int i = 0; i < OP_MAX_ARRAYS; i++) shared_destroy(&place->value[i]), shared_destroy(&place->tolerance[i]);
+}
+
+static const char *python_file(const PythonOp *python) {
+    return python->file[0] == '/' ? python->file : places_project(python->file);
+}
+
+/* The command has what the worker is to know; this adds the places of the arrays. */
+static Status ask_worker(const Op *op, json_t *command, Handover *handover, const Array *arrays, int count, Place *place) {
+    json_t *references = json_array(), *reply = NULL;
+    json_object_set_new(command, KEY_REFERENCES, references);
+    for (int i = 0; i < count; i++) {
+        const size_t bytes = sizeof(double) * array_count(&arrays[i]);
+        TRY(shared_create("reference", bytes, &place->value[i]));
+        TRY(shared_create("tolerance", bytes, &place->tolerance[i]));
+        const int value = handover_file(handover, &place->value[i]), tolerance = handover_file(handover, &place->tolerance[i]);
+        json_array_append_new(references, json_pack("{s:s, s:o, s:I, s:i, s:i}", KEY_NAME, arrays[i].name, KEY_SHAPE,
+                                                    shape_json(&arrays[i]), KEY_COUNT, (json_int_t)array_count(&arrays[i]),
+                                                    KEY_VALUE, value, KEY_TOLERANCE, tolerance));
+    }
+    Child *child = NULL;
+    const PythonOp *python = registry_python(op);
+    const char *const argv[] = {places_python(), places_harness("harness/device/reference_worker.py"),
+                                python ? python_file(python) : NULL, NULL};
+    TRY(child_start(&(ChildOptions){.argv = python ? argv : NULL}, &child));
+    child_hand(child, handover->file, handover->count);
+    const Status status = child_ask(child, command, reference_seconds, &reply);
+    json_decref(reply);
+    child_stop(child);
+    return status;
+}
+
+/* What the op's own generate() makes of the inputs that a family filled, in Python: it gets the family's. */
+static Status generate_in_worker(Instance *instance, DataSet set) {
+    const Op *op = instance->op;
+    Array *in = instance->in[set];
+    Handover handover = {0};
+    Place place = {0};
+    json_t *inputs = handover_arrays(&handover, in, instance->shared_in[set], op->in_count);
+    json_t *command =
+        json_pack("{s:s, s:o, s:o}", KEY_DO, DO_GENERATE, KEY_CASE, case_json(&instance->cases[set]), KEY_INPUTS, inputs);
+    const Status status = ask_worker(op, command, &handover, in, op->in_count, &place);
+    for (int i = 0; i < op->in_count && status == STATUS_OK; i++)
+        for (size_t k = 0; k < array_count(&in[i]); k++) number_put(&in[i], k, ((const double *)place.value[i].data)[k]);
+    forget_place(&place);
+    return status_prefix(status, "generate() of this op: ");
+}
+
 static Status generate(Instance *instance, DataSet set) {
     const Case *named = &instance->cases[DATA_FIRST], *problem = &instance->cases[set];
+    const PythonOp *python = registry_python(instance->op);
     for (int i = 0; i < instance->op->in_count; i++) {
         Array *in = &instance->in[set][i];
         TRY(set == DATA_FIRST ? family_input(instance->op, named, i, in) : family_input_anew(instance->op, named, problem, i, in));
     }
-    return STATUS_OK;
+    return python && python->generates ? generate_in_worker(instance, set) : STATUS_OK;
 }
 
 /* Do both sets begin alike? That tells whether two seeds gave the same numbers. */
@@ -265,61 +331,21 @@ int instance_bound(const Instance *instance, const char *name) {
 
 /* ---- The reference. */
 
-/* The reference calls the user's function once per output, in long double, on one set of data: more than one call of a variant. */
-static const double REFERENCE_CALLS = 2.5;
-static double reference_seconds = 300;
-
-void instance_allow(double call_seconds) {
-    reference_seconds = REFERENCE_CALLS * call_seconds;
-}
-
-/* Values and tolerances of every output where the worker can write them. */
-typedef struct Place {
-    Shared value[OP_MAX_ARRAYS], tolerance[OP_MAX_ARRAYS];
-} Place;
-
-static Status ask_for_reference(const Op *op, const Case *problem, const Array *in, const Shared *shared_in, const Array *out,
-                                int bound, Place *place) {
-    Handover handover = {0};
-    json_t *references = json_array(), *inputs = handover_arrays(&handover, in, shared_in, op->in_count);
-    for (int i = 0; i < op->out_count; i++) {
-        const size_t bytes = sizeof(double) * array_count(&out[i]);
-        TRY(shared_create("reference", bytes, &place->value[i]));
-        TRY(shared_create("tolerance", bytes, &place->tolerance[i]));
-        const int value = handover_file(&handover, &place->value[i]), tolerance = handover_file(&handover, &place->tolerance[i]);
-        json_array_append_new(references,
-                              json_pack("{s:s, s:o, s:I, s:i, s:i}", KEY_NAME, out[i].name, KEY_SHAPE, shape_json(&out[i]),
-                                        KEY_COUNT, (json_int_t)array_count(&out[i]), KEY_VALUE, value, KEY_TOLERANCE, tolerance));
-    }
-    Child *child = NULL;
-    const PythonOp *python = registry_python(op);
-    const char *const argv[] = {places_python(), places_harness("harness/device/reference_worker.py"),
-                                python ? places_project(python->file) : NULL, NULL};
-    TRY(child_start(&(ChildOptions){.argv = python ? argv : NULL}, &child));
-    json_t *command = json_pack("{s:s, s:o, s:i, s:o, s:o}", KEY_DO, DO_REFERENCE, KEY_CASE, case_json(problem), KEY_BOUND, bound,
-                                KEY_INPUTS, inputs, KEY_REFERENCES, references),
-           *reply = NULL;
-    child_hand(child, handover.file, handover.count);
-    const Status status = child_ask(child, command, reference_seconds, &reply);
-    json_decref(reply);
-    child_stop(child);
-    return status;
-}
-
 /* For ops whose reference is in Python or calls the user's own code, which may crash or hang at its own cost only. in[i] lives in
  * shared_in[i]. */
 static Status reference_in_worker(const Op *op, const Case *problem, const Array *in, const Shared *shared_in, const Array *out,
                                   int bound, Reference *reference) {
+    Handover handover = {0};
     Place place = {0};
-    const Status status = ask_for_reference(op, problem, in, shared_in, out, bound, &place);
-    for (int i = 0; i < op->out_count; i++) {
-        if (status == STATUS_OK) {
-            memcpy(reference[i].value, place.value[i].data, place.value[i].bytes);
-            memcpy(reference[i].tolerance, place.tolerance[i].data, place.tolerance[i].bytes);
-        }
-        shared_destroy(&place.value[i]);
-        shared_destroy(&place.tolerance[i]);
+    json_t *inputs = handover_arrays(&handover, in, shared_in, op->in_count);
+    json_t *command =
+        json_pack("{s:s, s:o, s:i, s:o}", KEY_DO, DO_REFERENCE, KEY_CASE, case_json(problem), KEY_BOUND, bound, KEY_INPUTS, inputs);
+    const Status status = ask_worker(op, command, &handover, out, op->out_count, &place);
+    for (int i = 0; i < op->out_count && status == STATUS_OK; i++) {
+        memcpy(reference[i].value, place.value[i].data, place.value[i].bytes);
+        memcpy(reference[i].tolerance, place.tolerance[i].data, place.tolerance[i].bytes);
     }
+    forget_place(&place);
     /* A crash, a hang, no readable file, an answer that is none: all of it is this case's fault and not the program's. */
     const Status code = status == STATUS_IO || status == STATUS_INTERNAL ? STATUS_DEVICE : status;
     return status_prefix(code, "the reference of this case: ");
@@ -336,7 +362,7 @@ Status instance_check(Instance *instance, DataSet set) {
     json_t *reply = NULL;
     TRY(instance_load(instance, set));
     const char *const argv[] = {places_python(), places_harness("harness/device/reference_worker.py"),
-                                places_project(registry_python(op)->file), NULL};
+                                python_file(registry_python(op)), NULL};
     TRY(child_start(&(ChildOptions){.argv = argv}, &child));
     json_t *inputs = handover_arrays(&handover, instance->in[set], instance->shared_in[set], op->in_count);
     json_t *outputs = handover_arrays(&handover, instance->given, instance->shared_out, op->out_count);
@@ -367,7 +393,7 @@ static Status reference_key(const Op *op, const Case *problem, char *key, size_t
     size_t bytes;
     case_format(problem, key, size);
     if (!python) return STATUS_OK;
-    TRY(text_read_file(places_project(python->file), &text, &bytes));
+    TRY(text_read_file(python_file(python), &text, &bytes));
     const size_t length = strlen(key);
     snprintf(key + length, size - length, " %016" PRIx64, hash_bytes(HASH_START, text, bytes));
     free(text);

@@ -1,10 +1,13 @@
 #include "plan/registry.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { OPS_MAX = 256 };
+
+static const PythonOp *added; /* by registry_add_op() */
 
 extern const OpSource *const __start_rungs_ops[], *const __stop_rungs_ops[]; /* made by the linker */
 /* In a program without such ops there is no section. */
@@ -19,10 +22,13 @@ static int by_name(const void *a, const void *b) {
 
 const Op *const *registry_ops(int *count) {
     static const Op *ops[OPS_MAX];
+    static const PythonOp *with;
     static int found;
-    if (found == 0) {
-        for (const OpSource *const *at = __start_rungs_ops; at < __stop_rungs_ops && found < OPS_MAX; at++)
+    if (found == 0 || with != added) {
+        found = 0, with = added;
+        for (const OpSource *const *at = __start_rungs_ops; at < __stop_rungs_ops && found < OPS_MAX - 1; at++)
             ops[found++] = (*at)->op;
+        if (added) ops[found++] = added->op;
         qsort(ops, (size_t)found, sizeof *ops, by_name);
     }
     *count = found;
@@ -62,7 +68,17 @@ const Op *registry_op(const char *name) {
 const PythonOp *registry_python(const Op *op) {
     for (const PythonOp *const *at = __start_rungs_python_ops; at < __stop_rungs_python_ops; at++)
         if ((*at)->op == op) return *at;
-    return NULL;
+    return added && added->op == op ? added : NULL;
+}
+
+Status registry_add_op(const char *library, const char *name, const Op **out) {
+    char symbol[128];
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    snprintf(symbol, sizeof symbol, "rungs_python_op_%s", name);
+    added = handle ? dlsym(handle, symbol) : NULL;
+    if (!added) return status_fail(STATUS_INTERNAL, "%s: %s", library, dlerror());
+    *out = added->op;
+    return STATUS_OK;
 }
 
 Status registry_require_op(const char *name, const Op **out) {

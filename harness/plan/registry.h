@@ -54,6 +54,8 @@ Status registry_variant_problems(Text *out);
 const char *backend_name(Backend backend);
 /* NULL if unknown. */
 const Op *registry_op(const char *name);
+/* Adds the op of a descriptor that cmake/python_op.py wrote, from a shared library; one, before all else that is asked here. */
+Status registry_add_op(const char *library, const char *name, const Op **out);
 /* NULL: its reference is in C. */
 const PythonOp *registry_python(const Op *op);
 /* Does it give the op's output of this name? Others are neither judged nor written. */

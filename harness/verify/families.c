@@ -29,7 +29,9 @@
     F(sorted, "ascending, in (0,1)")                                                                                               \
     F(heavytail, "Cauchy: no mean, no variance")                                                                                   \
     F(huge, "U(-1,1) times 2^258; f32 and bf16: 2^34, f16 and e5m2: 2^5, e4m3: 2^3: fourth powers overflow")                       \
-    F(overflow, "U(-1,1) times most of the range of the dtype: of f16, sums leave it that f32 holds")
+    F(overflow, "U(-1,1) times most of the range of the dtype: of f16, sums leave it that f32 holds")                              \
+    F(sparse, "N(0,1) in 1 of 64 elements, 0 in others: sums of few terms")                                                        \
+    F(own, "as generate() of the op makes them")
 
 enum {
     KEYS = 4,
@@ -155,6 +157,14 @@ static double huge_at(const Draw *d, size_t i) {
 
 static double overflow_at(const Draw *d, size_t i) {
     return ldexp(0.87 * (2 * uniform_at(d, i) - 1), RANGES[d->dtype].end); /* 0.875: the largest of e5m2 */
+}
+
+static double sparse_at(const Draw *d, size_t i) {
+    return rng_at(d->key[2], i) % 64 ? 0 : normal_at(d, i);
+}
+
+static double own_at(const Draw *d, size_t i) {
+    return uniform_at(d, i);
 }
 
 #define FAMILY_LINE(word, summary) {#word, summary},

@@ -1,0 +1,20 @@
+/* problem.h - `rungs try FOLDER`: a problem as KernelBench writes it becomes an op with two variants, by cmake/kernelbench.py. */
+#ifndef RUNGS_CLI_PROBLEM_H
+#define RUNGS_CLI_PROBLEM_H
+
+#include "plan/registry.h"
+
+enum { PROBLEM_VARIANTS = 2 };
+
+typedef struct Problem {
+    const Op *op;
+    const VariantEntry *variants[PROBLEM_VARIANTS]; /* Model, ModelNew */
+    char told[512];                                 /* of the bound, for people */
+} Problem;
+
+/* How many of the words are its paths: a folder, or two files in Python; 0: they name none. */
+int problem_paths(char *const *words, int count);
+/* STATUS_CHECK: what is wrong with the files. STATUS_UNSUPPORTED: what this machine lacks. */
+Status problem_add(char *const *paths, int count, Problem *out);
+
+#endif
