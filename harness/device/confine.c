@@ -9,6 +9,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -29,6 +30,10 @@ static long version_of_kernel(void) {
 
 bool confine_available(void) {
     return version_of_kernel() > 0;
+}
+
+const char *confine_shared(void) {
+    return getenv("RUNGS_WORKERS_WRITE");
 }
 
 /* All that changes files. */
@@ -135,8 +140,9 @@ bool confine_self(const char *folder, bool on_gpu) {
     const bool devices =
         on_gpu ? allow(rules, "/dev/shm", files) && allow(rules, "/dev", contents) && allow(rules, OWN_PROCESS, contents)
                : allow_devices(rules, contents);
-    const bool confined = devices && (!folder || allow(rules, folder, files)) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-                          syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+    const char *shared = confine_shared();
+    const bool confined = devices && (!shared || allow(rules, shared, files)) && (!folder || allow(rules, folder, files)) &&
+                          prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
     const int why = errno;
     close(rules);
     errno = why;

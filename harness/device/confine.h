@@ -9,6 +9,8 @@
 
 /* Does the kernel have it? Where it has none, a worker is as free as its user. */
 bool confine_available(void);
+/* A folder where all workers may write (RUNGS_WORKERS_WRITE), as tests need it: their rows are not `confined`. NULL: none. */
+const char *confine_shared(void);
 /* This process, for good, also behind an exec: descriptors stay open. True where the kernel has none. folder: where it may make,
  * change and remove what it likes; NULL: nowhere. on_gpu: it may write to /proc/self, which has its code as a file (mem), and to
  * /dev/shm: CUDA may need them. Can be called again for less. False: errno is set. Async-signal-safe. */

@@ -39,6 +39,11 @@ long syscall(long number, ...) {
 pytestmark = pytest.mark.skipif(SANITIZED, reason="a sanitizer's program loads no module that was compiled without it")
 
 
+@pytest.fixture(autouse=True)
+def confined(monkeypatch):
+    monkeypatch.delenv("RUNGS_WORKERS_WRITE")
+
+
 def has_landlock():
     return "ok  workers      confined" in call("doctor").stdout
 
