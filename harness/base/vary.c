@@ -171,8 +171,7 @@ static double rewritten_value(const Rewriting *self, size_t i, int k) {
     if (how == VARY_LETTERS || how == VARY_ROW_LETTERS) return next_letter((unsigned char)first_value(self, i, element));
     const double a = read_element(self, self->a, i);
     if (how != VARY_SHUFFLE) return other_number(&self->how, i, a, how == VARY_MIX ? read_element(self, self->b, i) : a);
-    const double now = first_value(self, i, element), extreme = self->extreme[k % 2];
-    return now - now != 0 ? now : extreme != now ? extreme : self->extreme[(k + 1) % 2];
+    return a - a != 0 ? a : self->extreme[k % 2];
 }
 
 void vary_extremes(DType dtype, const void *a, size_t n, double extreme[2]) {
