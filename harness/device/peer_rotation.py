@@ -70,7 +70,9 @@ class Rotation:
         """(name, array, how it is made, where its sets are) of the inputs that vary."""
         for index, (how, (name, array)) in enumerate(zip(self.vary, self.arrays.items(), strict=True)):
             if how and array.size:
-                made = VariedInput(how, index, DTYPES[array.dtype.str], almost, key, array.size, *self.column(how, index))
+                made = VariedInput(
+                    how, index, DTYPES[array.dtype.str], almost, key, array.size, *self.column(how, index)
+                )
                 yield name, array, made, [self.sets[k][name].ctypes.data for k in (0, -1)]
 
     def column(self, how, index):

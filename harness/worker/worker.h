@@ -37,8 +37,8 @@ typedef struct Rotation {
     Rewriting rewriting[OP_MAX_ARRAYS]; /* of those that vary, `rewritten` of them */
     int rewritten;
     double extreme[OP_MAX_ARRAYS][2]; /* of Rewriting */
-    bool open;     /* they can be written to until the next sample */
-    size_t spoilt; /* the state whose outputs were spoilt last; SPOILT_NONE: of this sample none */
+    bool open;                        /* they can be written to until the next sample */
+    size_t spoilt;                    /* the state whose outputs were spoilt last; SPOILT_NONE: of this sample none */
 } Rotation;
 
 /* Arrays that are updated in place (in_place.c). */
