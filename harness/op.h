@@ -47,7 +47,9 @@ typedef struct Op {
     /* The sizes of outputs depend on the data (strings): the first dimension that shapes() gives an output is the most it can need,
      * and variants allocate their outputs through args->memory. */
     bool sized_by_data;
-    int text; /* 1 + the index of an input whose ASCII letters may be any others, so that timed calls can have new ones; 0: none */
+    /* 1 + the index of an input whose ASCII letters may be any others, so that timed calls can have new ones; 0: none. The rows of
+     * its columns (NAME.offsets, NAME.chars, NAME.validity, in this order) may come in any other order, alike in all columns. */
+    int text;
     /* Names, dtypes and shapes of inputs and outputs for a case; data pointers stay NULL. An output that has an input's name, dtype
      * and shape is that array, updated in place; not with sized_by_data. */
     Status (*shapes)(const Case *problem, Array *in, Array *out);

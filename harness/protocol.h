@@ -12,6 +12,7 @@
 #define DO_TIME "time"
 #define DO_CONTINUE "continue"
 #define DO_CALLS "calls"
+#define DO_SHOW "show"
 #define DO_BITS "bits"
 #define DO_ENERGY "energy"
 #define DO_COUNT "count"

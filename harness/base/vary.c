@@ -3,14 +3,18 @@
 #include "base/numbers.h"
 #include "base/shares.h"
 
+#include <math.h>
 #include <string.h>
 
 static const size_t SHARE_BYTES = (size_t)1 << 22; /* by a thread at least */
+static const uint64_t ORDERS = 1 << 20;            /* of keys: no input has such a number */
+static const size_t EXTREMES = (size_t)1 << 20;    /* elements that are looked at for the largest and the least */
 
 Vary vary_open(VaryHow how, uint64_t key, size_t n) {
     const uint32_t unit = how == VARY_LEVELS ? 4 : 1;
     Vary out = {.how = how, .kept = SIZE_MAX, .part_key = rng_at(key, 0), .element_key = rng_at(key, 1)};
     size_t steps = 0;
+    out.rows.order = order_open(out.part_key, n);
     out.value = vary_constant(out.part_key, out.element_key);
     out.part_length = n / VARY_PARTS < VARY_PART_LEAST ? VARY_PART_LEAST : n / VARY_PARTS + 1;
     for (size_t p = 0; p < VARY_PARTS; p++) {
@@ -23,23 +27,47 @@ Vary vary_open(VaryHow how, uint64_t key, size_t n) {
 
 Vary vary_input(VaryHow how, uint64_t key, int input, size_t n, bool almost) {
     Vary out = vary_open(how, rng_at(key, (uint64_t)input), n);
-    if (almost && n > 0) out.kept = (size_t)(rng_at(~key, (uint64_t)input) % n) / VARY_BITS * VARY_BITS;
+    const bool rows = vary_moves_rows(how), ordered = rows || how == VARY_SHUFFLE;
+    if (almost && n > 0 && !ordered) out.kept = (size_t)(rng_at(~key, (uint64_t)input) % n) / VARY_BITS * VARY_BITS;
+    if (ordered) out.rows.order = order_open(rng_at(~key, ORDERS + almost + (rows ? 0 : 2 * (uint64_t)(input + 1))), n);
     return out;
+}
+
+int vary_offsets(VaryHow how, int input) {
+    return !vary_moves_rows(how) ? -1 : how == VARY_ROW_OFFSETS ? input : how == VARY_ROW_BITS ? input - 2 : input - 1;
+}
+
+void vary_set_offsets(Vary *self, const Array *offsets, const void *data) {
+    self->rows.order = order_open(self->rows.order.key, array_count(offsets) - 1);
+    self->rows.offsets = data;
+    self->rows.wide = offsets->dtype == DTYPE_I64;
+}
+
+/* Element i of VARY_MIX and VARY_SHUFFLE. group: the order's around i. */
+static inline __attribute__((always_inline)) double mixed(const Vary *self, DType dtype, uint64_t bits, const OrderGroup *group,
+                                                          size_t i, const void *a, const void *b) {
+    const double x = number_in(dtype, a, i);
+    if (self->how == VARY_SHUFFLE)
+        return vary_shuffled(x, number_in(dtype, bits >> i % VARY_BITS & 1 ? b : a, order_member(group, i % ORDER_GROUP)));
+    const double other = number_in(dtype, b, i);
+    return vary_takes(bits, i, x, other) ? other : x;
 }
 
 /* Inlined where it is called, so that no element asks for its type. */
 static inline __attribute__((always_inline)) void vary_numbers(const Vary *self, DType dtype, size_t begin, size_t end,
                                                                const void *a, const void *b, void *to) {
-    uint64_t bits = vary_bits(self, begin / VARY_BITS);
+    uint64_t bits = 0;
+    OrderGroup group = {0};
     for (size_t i = begin; i < end; i++) {
-        const double x = number_in(dtype, a, i);
-        if (self->how != VARY_MIX) {
-            number_set(dtype, to, i, vary_number(self, i, x));
+        if (!vary_uses_both(self->how)) {
+            number_set(dtype, to, i, vary_number(self, i, number_in(dtype, a, i)));
             continue;
         }
-        if (i % VARY_BITS == 0) bits = vary_bits(self, i / VARY_BITS);
-        const double other = number_in(dtype, b, i);
-        number_set(dtype, to, i, vary_takes(bits, i, x, other) ? other : x);
+        if (i % VARY_BITS == 0 || i == begin) {
+            bits = vary_bits(self, i / VARY_BITS);
+            if (self->how == VARY_SHUFFLE) group = order_around(&self->rows.order, i);
+        }
+        number_set(dtype, to, i, mixed(self, dtype, bits, &group, i, a, b));
     }
 }
 
@@ -51,6 +79,8 @@ void vary_some(const Vary *self, DType dtype, size_t begin, size_t end, const vo
     const size_t size = dtype_size(dtype), kept = self->kept, kept_end = kept + VARY_BITS < end ? kept + VARY_BITS : end;
     if (self->how == VARY_LETTERS)
         for (size_t i = begin; i < end; i++) ((unsigned char *)to)[i] = vary_letter(self, i, ((const unsigned char *)a)[i]);
+    else if (vary_moves_rows(self->how))
+        vary_rows(self, begin, end, a, to);
     else if (self->how != VARY_NOTHING && dtype == DTYPE_F32)
         vary_numbers(self, DTYPE_F32, begin, end, a, b, to);
     else if (self->how != VARY_NOTHING && dtype == DTYPE_F64)
@@ -119,12 +149,40 @@ static void write_element(DType dtype, void *to, size_t i, double value) {
 }
 
 static size_t rewritten_place(const Rewriting *self, size_t state, int k) {
+    if (vary_moves_rows(self->how.how) && self->how.how != VARY_ROW_LETTERS) return self->n; /* as they are */
     return place_near(&self->how, vary_place(self->how.element_key, state, k, self->n), self->n);
 }
 
-static double rewritten_value(const Rewriting *self, size_t i) {
-    const double a = read_element(self, self->a, i), b = self->how.how == VARY_MIX ? read_element(self, self->b, i) : a;
-    return self->how.how == VARY_LETTERS ? vary_letter(&self->how, i + 8, (unsigned char)a) : other_number(&self->how, i, a, b);
+/* Element i in state 0, which `element` has room for. */
+static double first_value(const Rewriting *self, size_t i, void *element) {
+    void *first = (void *)((uintptr_t)element - i * dtype_size(self->dtype)); /* where element 0 would be */
+    vary_some(&self->how, self->dtype, i, i + 1, self->a, self->b, first);
+    return read_element(self, element, 0);
+}
+
+static unsigned char next_letter(unsigned char c) {
+    return c == 'z' || c == 'Z' ? c - 25 : (c >= 'a' && c < 'z') || (c >= 'A' && c < 'Z') ? c + 1 : c;
+}
+
+/* k-th of a state. Numbers that are drawn alike become extreme: most others decide no maximum. */
+static double rewritten_value(const Rewriting *self, size_t i, int k) {
+    _Alignas(uint64_t) unsigned char element[sizeof(uint64_t)];
+    const VaryHow how = self->how.how;
+    if (how == VARY_LETTERS || how == VARY_ROW_LETTERS) return next_letter((unsigned char)first_value(self, i, element));
+    const double a = read_element(self, self->a, i);
+    if (how != VARY_SHUFFLE) return other_number(&self->how, i, a, how == VARY_MIX ? read_element(self, self->b, i) : a);
+    return a - a != 0 ? a : self->extreme[k % 2];
+}
+
+void vary_extremes(DType dtype, const void *a, size_t n, double extreme[2]) {
+    const size_t step = n / EXTREMES + 1;
+    extreme[0] = -INFINITY, extreme[1] = INFINITY;
+    for (size_t i = 0; i < n; i += step) {
+        const double x = number_in(dtype, a, i);
+        if (x - x != 0) continue;
+        if (x > extreme[0]) extreme[0] = x;
+        if (x < extreme[1]) extreme[1] = x;
+    }
 }
 
 void vary_rewrite(Rewriting *self, size_t state) {
@@ -137,21 +195,20 @@ void vary_rewrite(Rewriting *self, size_t state) {
         if (i >= self->n) continue;
         self->place[self->changed] = i;
         self->was[self->changed++] = read_element(self, self->to, i);
-        write_element(self->dtype, self->to, i, rewritten_value(self, i));
+        write_element(self->dtype, self->to, i, rewritten_value(self, i, k));
     }
 }
 
-/* back: to what it is in state 0. */
-static Patch patch_of(const Rewriting *self, size_t i, bool back) {
+/* k: what it is k-th of a state; negative: back to what it is in state 0. */
+static Patch patch_of(const Rewriting *self, size_t i, int k) {
     const size_t size = dtype_size(self->dtype);
     _Alignas(uint64_t) unsigned char element[sizeof(uint64_t)] = {0};
-    void *first = (void *)((uintptr_t)element - i * size); /* where element 0 would be */
     Patch out = {0};
     if (i >= self->n) return out;
-    if (back)
-        vary_some(&self->how, self->dtype, i, i + 1, self->a, self->b, first);
+    if (k < 0)
+        (void)first_value(self, i, element);
     else
-        write_element(self->dtype, first, i, rewritten_value(self, i));
+        write_element(self->dtype, element, 0, rewritten_value(self, i, k));
     out = (Patch){.to = (char *)self->to + i * size, .size = size};
     memcpy(&out.bits, element, sizeof out.bits);
     return out;
@@ -161,12 +218,12 @@ void vary_patches(const Rewriting *self, size_t state, Patch out[VARY_PATCHES]) 
     size_t now[VARY_PLACES];
     for (int k = 0; k < VARY_PLACES; k++) {
         now[k] = state > 0 ? rewritten_place(self, state, k) : self->n;
-        out[k] = patch_of(self, now[k], false);
+        out[k] = patch_of(self, now[k], k);
     }
     for (int k = 0; k < VARY_PLACES; k++) {
         size_t before = rewritten_place(self, state + 1, k);
         for (int j = 0; j < VARY_PLACES; j++)
             if (before == now[j]) before = self->n;
-        out[VARY_PLACES + k] = patch_of(self, before, true);
+        out[VARY_PLACES + k] = patch_of(self, before, -1);
     }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/array.h"
+#include "base/order.h"
 #include "base/rng.h"
 
 #include <stdbool.h>
@@ -21,6 +22,12 @@ typedef enum VaryHow {
     VARY_LEVELS,  /* ones: times 1 + m / 64, 1 <= m <= 16, one level up or down in 32 to 128 elements; sums stay as exact */
     VARY_FACTORS, /* real:NAME: times 1 + d, d < 1/32 + 2^-12, the 2^-12 drawn for each 8 to 32 elements, the rest for n / 64 */
     VARY_LETTERS, /* text: ASCII letters become others of the same case */
+    VARY_SHUFFLE, /* as VARY_MIX, of numbers that are all drawn alike: at another place too */
+    /* The arrays of a column of strings, whose rows come in another order, for all columns of a call the same: */
+    VARY_ROW_OFFSETS,
+    VARY_ROW_BYTES,
+    VARY_ROW_LETTERS, /* the same, and letters are others */
+    VARY_ROW_BITS,    /* the validity */
     VARY_COUNT
 } VaryHow;
 
@@ -36,14 +43,21 @@ typedef struct Vary {
     size_t part_length;
     uint32_t stride[VARY_PARTS]; /* of each part: elements to a step */
     size_t before[VARY_PARTS];   /* and how many steps lie before it */
+    OrderedRows rows;            /* its order is also that of VARY_SHUFFLE */
 } Vary;
 
 /* For an array of n elements. */
 Vary vary_open(VaryHow how, uint64_t key, size_t n);
-/* For input number `input` of a timed call by the call's key. almost: a few elements stay those of the first set. */
+/* For input number `input` of a timed call by the call's key. almost: a few elements stay those of the first set or, where there is
+ * an order, it is another. */
 Vary vary_input(VaryHow how, uint64_t key, int input, size_t n, bool almost);
+/* The array with the offsets of the column that input number `input` belongs to; -1: it has none. Offsets, bytes and validity of a
+ * column follow each other. */
+int vary_offsets(VaryHow how, int input);
+/* Its offsets in the first set, where the elements are made: on the host or on the device. */
+void vary_set_offsets(Vary *self, const Array *offsets, const void *data);
 /* Elements [begin, end) of an array on the host, of floating-point numbers or, for VARY_LETTERS, u8; a, b, to: where element 0 of
- * each set and of the result is. b is read by VARY_MIX alone; to may be a. */
+ * each set and of the result is. b is read by VARY_MIX and VARY_SHUFFLE alone; to may be a, but where the order is another. */
 void vary_some(const Vary *self, DType dtype, size_t begin, size_t end, const void *a, const void *b, void *to);
 /* All elements, on all cores where they are many. */
 void vary_all(const Vary *self, DType dtype, size_t n, const void *a, const void *b, void *to);
@@ -64,6 +78,7 @@ typedef struct Rewriting {
     size_t n;
     const void *a, *b; /* the two sets */
     void *to;          /* in state 0 at first */
+    double extreme[2]; /* of VARY_SHUFFLE: the largest and the least number, which decide windows, or nearly these */
     /* What is different from state 0, and what it was. */
     int changed;
     size_t place[VARY_PLACES];
@@ -71,6 +86,8 @@ typedef struct Rewriting {
 } Rewriting;
 
 void vary_rewrite(Rewriting *self, size_t state);
+/* Of n numbers, many of which are looked at. */
+void vary_extremes(DType dtype, const void *a, size_t n, double extreme[2]);
 
 /* An element to be written; size 0: none. */
 typedef struct Patch {
@@ -121,7 +138,7 @@ static inline RNG_BOTH uint64_t vary_bits(const Vary *self, size_t k) {
     return rng_at(self->element_key, k);
 }
 
-/* All but VARY_MIX and VARY_LETTERS. */
+/* All but VARY_MIX, VARY_SHUFFLE and text. */
 static inline RNG_BOTH double vary_number(const Vary *self, size_t i, double x) {
     switch (self->how) {
     case VARY_VALUE:
@@ -142,10 +159,80 @@ static inline RNG_BOTH bool vary_takes(uint64_t bits, size_t i, double a, double
     return (bits >> i % VARY_BITS & 1) != 0 && a - a == 0 && b - b == 0;
 }
 
+/* VARY_SHUFFLE: x is element i of the first set, y the one at another place of either set that bit i chooses. */
+static inline RNG_BOTH double vary_shuffled(double x, double y) {
+    return x - x == 0 && y - y == 0 ? y : x;
+}
+
 static inline RNG_BOTH unsigned char vary_letter(const Vary *self, size_t i, unsigned char c) {
     const unsigned turn = (unsigned)(rng_at(self->element_key, i / 8) >> i % 8 * 8 & 0xff) % 26;
     if (c >= 'a' && c <= 'z') return (unsigned char)('a' + (c - 'a' + turn) % 26);
     return c >= 'A' && c <= 'Z' ? (unsigned char)('A' + (c - 'A' + turn) % 26) : c;
+}
+
+static inline bool vary_uses_both(VaryHow how) {
+    return how == VARY_MIX || how == VARY_SHUFFLE;
+}
+
+/* Are the elements in another order, so that each is made from anywhere? */
+static inline RNG_BOTH bool vary_moves_rows(VaryHow how) {
+    return how >= VARY_ROW_OFFSETS;
+}
+
+static inline RNG_BOTH void vary_row_offsets(const OrderedRows *rows, size_t begin, size_t end, void *to) {
+    const size_t n = rows->order.n;
+    RowPlace at;
+    for (size_t i = begin; i < end; i++) {
+        if (i == begin && i < n)
+            at = column_find(rows, i, false);
+        else if (i < n)
+            column_next(rows, &at);
+        const size_t offset = i < n ? at.begin : rows_offset(rows, n);
+        if (rows->wide)
+            ((int64_t *)to)[i] = (int64_t)offset;
+        else
+            ((int32_t *)to)[i] = (int32_t)offset;
+    }
+}
+
+static inline RNG_BOTH void vary_row_bytes(const Vary *self, size_t begin, size_t end, const unsigned char *a, unsigned char *to) {
+    const OrderedRows *rows = &self->rows;
+    const size_t first = rows_offset(rows, 0), last = rows_offset(rows, rows->order.n);
+    RowPlace at;
+    bool found = false;
+    for (size_t i = begin; i < end; i++) {
+        size_t from = i; /* what no row owns stays */
+        if (i >= first && i < last) {
+            if (!found) at = column_find(rows, i, true), found = true;
+            while (i >= at.end) column_next(rows, &at);
+            from = at.is + (i - at.begin);
+        }
+        to[i] = self->how == VARY_ROW_LETTERS ? vary_letter(self, i, a[from]) : a[from];
+    }
+}
+
+static inline RNG_BOTH void vary_row_bits(const OrderedRows *rows, size_t begin, size_t end, const unsigned char *a,
+                                          unsigned char *to) {
+    const size_t n = rows->order.n;
+    for (size_t i = begin; i < end; i++) {
+        unsigned bits = 0;
+        for (unsigned k = 0; k < 8; k++) {
+            const size_t row = 8 * i + k, from = row < n ? order_source(&rows->order, row) : row; /* what is no row stays */
+            bits |= (unsigned)(a[from / 8] >> from % 8 & 1) << k;
+        }
+        to[i] = (unsigned char)bits;
+    }
+}
+
+/* Elements [begin, end) of an array of a column. */
+static inline RNG_BOTH void vary_rows(const Vary *self, size_t begin, size_t end, const void *a, void *to) {
+    const unsigned char *bytes = (const unsigned char *)a;
+    if (self->how == VARY_ROW_OFFSETS)
+        vary_row_offsets(&self->rows, begin, end, to);
+    else if (self->how == VARY_ROW_BITS)
+        vary_row_bits(&self->rows, begin, end, bytes, (unsigned char *)to);
+    else
+        vary_row_bytes(self, begin, end, bytes, (unsigned char *)to);
 }
 
 __END_DECLS

@@ -1,6 +1,5 @@
 /* problem.h - `rungs try FOLDER`: a problem as KernelBench writes it becomes an op with two variants, by cmake/kernelbench.py. */
-#ifndef RUNGS_CLI_PROBLEM_H
-#define RUNGS_CLI_PROBLEM_H
+#pragma once
 
 #include "plan/registry.h"
 
@@ -16,5 +15,3 @@ typedef struct Problem {
 int problem_paths(char *const *words, int count);
 /* STATUS_CHECK: what is wrong with the files. STATUS_UNSUPPORTED: what this machine lacks. */
 Status problem_add(char *const *paths, int count, Problem *out);
-
-#endif

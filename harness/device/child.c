@@ -46,7 +46,7 @@ Status child_start(const ChildOptions *options, Child **out) {
     static const char *const OWN[] = {"/proc/self/exe", "worker", NULL};
     Child *child = calloc(1, sizeof *child);
     if (!child) return status_fail(STATUS_MEMORY, "no memory for a worker");
-    const Status status = spawn(options->argv ? options->argv : OWN, &child->process);
+    const Status status = spawn(options->argv ? options->argv : OWN, options->on_cpu, &child->process);
     if (status != STATUS_OK) {
         free(child);
         return status;

@@ -15,6 +15,7 @@ typedef struct ChildOptions {
     /* Program and arguments, NULL-terminated, to which "--commands FD --replies FD --arrays FD" is added; NULL: this program's own
      * workers. */
     const char *const *argv;
+    bool on_cpu;         /* it works with no GPU, and is confined further (device/confine.h) */
     size_t memory_limit; /* bytes beyond which it is killed (device/descendants.h), without the arrays it was handed; 0: none */
 } ChildOptions;
 

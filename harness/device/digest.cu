@@ -54,6 +54,11 @@ template <typename Bits, int EXPONENT_BITS, int FRACTION_BITS, bool FINITE = fal
 
 template <typename T> static __device__ T vary_element(const Vary &how, size_t i, const T *a, const T *b) {
     if (vary_keeps(&how, i)) return a[i];
+    if (how.how == VARY_SHUFFLE) {
+        const size_t source = order_source(&how.rows.order, i);
+        const T other = vary_bits(&how, i / VARY_BITS) >> i % VARY_BITS & 1 ? b[source] : a[source];
+        return static_cast<T>(vary_shuffled(a[i], other));
+    }
     if (how.how != VARY_MIX) return static_cast<T>(vary_number(&how, i, a[i]));
     return vary_takes(vary_bits(&how, i / VARY_BITS), i, a[i], b[i]) ? b[i] : a[i];
 }
@@ -70,7 +75,20 @@ template <typename T> static Status vary_as(const Vary *how, size_t n, const voi
                   static_cast<const T *>(b), static_cast<T *>(to));
 }
 
+/* A thread finds its first row and goes on from there. */
+static __global__ void __launch_bounds__(VARY_THREADS) vary_rows_kernel(Vary how, size_t n, const void *a, void *to) {
+    const size_t stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t k = (size_t)blockIdx.x * blockDim.x + threadIdx.x; k * VARY_BITS < n; k += stride)
+        vary_rows(&how, k * VARY_BITS, (k + 1) * VARY_BITS < n ? (k + 1) * VARY_BITS : n, a, to);
+}
+
+static Status vary_rows_gpu(const Vary *how, size_t n, const void *a, void *to, void *stream) {
+    const size_t wanted = n / VARY_BITS / VARY_THREADS + 1, blocks = wanted < VARY_BLOCKS_MOST ? wanted : VARY_BLOCKS_MOST;
+    return launch(vary_rows_kernel, {static_cast<unsigned>(blocks), VARY_THREADS, 0, stream}, *how, n, a, to);
+}
+
 Status vary_gpu(const Vary *how, DType dtype, size_t n, const void *a, const void *b, void *to, void *stream) {
+    if (vary_moves_rows(how->how)) return vary_rows_gpu(how, n, a, to, stream);
     if (how->how == VARY_LETTERS) return vary_as<unsigned char>(how, n, a, b, to, stream);
     if (dtype == DTYPE_F32) return vary_as<float>(how, n, a, b, to, stream);
     if (dtype == DTYPE_F64) return vary_as<double>(how, n, a, b, to, stream);

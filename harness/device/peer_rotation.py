@@ -15,7 +15,16 @@ from peer_timing import Flag, Size, structure
 
 Number = ctypes.c_int
 VariedInput = structure(  # as in measure/measure.h
-    "VariedInput", how=Number, input=Number, dtype=Number, almost=Flag, key=ctypes.c_uint64, n=Size
+    "VariedInput",
+    how=Number,
+    input=Number,
+    dtype=Number,
+    almost=Flag,
+    key=ctypes.c_uint64,
+    n=Size,
+    offsets=ctypes.c_void_p,
+    rows=Size,
+    wide=Flag,
 )
 DTYPES = {"<f4": 0, "<f8": 1, "<i4": 2, "<i8": 3, "|u1": 4, "<f2": 5, "<V2": 6}  # as in base/array.h
 REWRITTEN_BYTES = 16 << 20  # a sample is one call where there are more
@@ -61,8 +70,18 @@ class Rotation:
         """(name, array, how it is made, where its sets are) of the inputs that vary."""
         for index, (how, (name, array)) in enumerate(zip(self.vary, self.arrays.items(), strict=True)):
             if how and array.size:
-                made = VariedInput(how, index, DTYPES[array.dtype.str], almost, key, array.size)
+                made = VariedInput(
+                    how, index, DTYPES[array.dtype.str], almost, key, array.size, *self.column(how, index)
+                )
                 yield name, array, made, [self.sets[k][name].ctypes.data for k in (0, -1)]
+
+    def column(self, how, index):
+        """Offsets, rows and width of the column of strings that an input belongs to."""
+        offsets = self.engine.c.vary_offsets(how, index)
+        if offsets < 0:
+            return None, 0, False
+        array = list(self.sets[0].values())[offsets]
+        return array.ctypes.data, array.size - 1, array.itemsize == 8
 
     def use(self, key, almost=False):
         """The library gets the inputs of a key, read-only as in every run. almost: but for some elements, which are those of the first set."""

@@ -107,6 +107,10 @@ Status shared_receive(int socket, int *files, int *count) {
                                                  : STATUS_OK;
 }
 
+void shared_clear(const Shared *shared) {
+    if (shared->bytes > 0 && madvise(shared->data, shared->bytes, MADV_REMOVE) != 0) memset(shared->data, 0, shared->bytes);
+}
+
 void shared_destroy(Shared *shared) {
     if (!shared->data) return;
     munmap(shared->data, mapped_bytes(shared->bytes));

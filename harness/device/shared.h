@@ -26,4 +26,6 @@ Status shared_receive(int socket, int *files, int *count);
 /* Maps a file that was handed over, at least `bytes` long; the caller closes it, so that a stray write to a descriptor cannot
  * reach it. STATUS_IO names the array if it is shorter. */
 Status shared_open(int fd, const char *name, size_t bytes, bool writable, Shared *out);
+/* All that was written is gone: zeros. */
+void shared_clear(const Shared *shared);
 void shared_destroy(Shared *shared);

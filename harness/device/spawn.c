@@ -19,9 +19,10 @@
 
 enum { MAX_ARGV = 32 };
 
-/* The worker's ends. */
+/* The worker's ends, and how it is confined. */
 typedef struct Ends {
     int commands, replies, arrays, log;
+    bool on_cpu;
 } Ends;
 
 /* Nothing that this process has open is the worker's business. */
@@ -61,7 +62,7 @@ static void become_worker(char *const *argv, char *const *environment, const cha
         close(oom);
     }
     close_at_exec();
-    if (!sandbox_used() && !confine_self(folder, true)) {
+    if (!sandbox_used() && !confine_self(folder, !ends->on_cpu)) {
         dprintf(2, "a worker cannot be confined to %s (Landlock): %s\n", folder, strerror(errno));
         _exit(127);
     }
@@ -142,12 +143,12 @@ static Status open_ends(int down[2], int up[2], int pair[2], int *log) {
                                    strerror(errno));
 }
 
-Status spawn(const char *const *argv, Spawned *out) {
+Status spawn(const char *const *argv, bool on_cpu, Spawned *out) {
     int down[2] = {-1, -1}, up[2] = {-1, -1}, pair[2] = {-1, -1}, log;
     conceal_memory(false);
     Status status = open_ends(down, up, pair, &log);
     if (status == STATUS_OK) status = temporary_folder(&out->own);
-    const Ends ends = {.commands = down[1], .replies = up[1], .arrays = pair[1], .log = log};
+    const Ends ends = {.commands = down[1], .replies = up[1], .arrays = pair[1], .log = log, .on_cpu = on_cpu};
     Words words;
     write_words(argv, &ends, &words);
     const char *sandboxed[SANDBOX_WORDS_MAX];

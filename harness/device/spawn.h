@@ -15,4 +15,4 @@ typedef struct Spawned {
 
 /* Starts argv (NULL-terminated) with "--commands FD --replies FD --arrays FD" added, confined to a folder of its own. STATUS_IO;
  * *out holds nothing then. */
-Status spawn(const char *const *argv, Spawned *out);
+Status spawn(const char *const *argv, bool on_cpu, Spawned *out);

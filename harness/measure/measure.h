@@ -96,6 +96,9 @@ typedef struct VariedInput {
     bool almost;
     uint64_t key;
     size_t n;
+    const void *offsets; /* of its column, where rows come in another order */
+    size_t rows;
+    bool wide;
 } VariedInput;
 void measure_vary(const VariedInput *input, const void *a, const void *b, void *to);
 /* MeasuredWork's between() for them: rewrites the inputs that were named since the last call of measure_rewritten(NULL, ...). */

@@ -153,12 +153,20 @@ static Rewriting rewritten[REWRITTEN_MAX];
 static int rewritten_count;
 static Patches patches; /* of a GPU, of the inputs above */
 
+static Vary how_varied(const VariedInput *input) {
+    Vary out = vary_input((VaryHow)input->how, input->key, input->input, input->n, input->almost);
+    const Array offsets = array_1d("offsets", input->wide ? DTYPE_I64 : DTYPE_I32, input->rows + 1);
+    if (input->offsets) vary_set_offsets(&out, &offsets, input->offsets);
+    return out;
+}
+
 void measure_rewritten(const VariedInput *input, const void *a, const void *b, void *to) {
     patches.states = 0;
     if (!input) rewritten_count = 0;
     if (!input || rewritten_count == REWRITTEN_MAX) return;
-    const Vary how = vary_input((VaryHow)input->how, input->key, input->input, input->n, false);
-    rewritten[rewritten_count++] = (Rewriting){.how = how, .dtype = (DType)input->dtype, .n = input->n, .a = a, .b = b, .to = to};
+    Rewriting *to_come = &rewritten[rewritten_count++];
+    *to_come = (Rewriting){.how = how_varied(input), .dtype = (DType)input->dtype, .n = input->n, .a = a, .b = b, .to = to};
+    if (to_come->how.how == VARY_SHUFFLE) vary_extremes(to_come->dtype, a, to_come->n, to_come->extreme);
 }
 
 Status measure_rewrite(void *unused, size_t state, bool called) {
@@ -174,6 +182,6 @@ Status measure_rewrite_gpu(void *stream, size_t state, bool called) {
 }
 
 void measure_vary(const VariedInput *input, const void *a, const void *b, void *to) {
-    const Vary self = vary_input((VaryHow)input->how, input->key, input->input, input->n, input->almost);
+    const Vary self = how_varied(input);
     vary_all(&self, (DType)input->dtype, input->n, a, b, to);
 }

@@ -159,7 +159,7 @@ uint64_t instance_key(Instance *instance, DataSet set) {
 }
 
 static VaryHow how_varied(const Instance *instance, int input) {
-    return family_vary(instance->op, &instance->cases[DATA_FIRST], input, &instance->in[DATA_FIRST][input]);
+    return family_vary(instance->op, &instance->cases[DATA_FIRST], input, instance->in[DATA_FIRST]);
 }
 
 json_t *instance_vary(const Instance *instance) {
@@ -274,7 +274,9 @@ static Status load_varied(Instance *instance, DataSet set) {
     TRY(create_inputs(instance, set));
     for (int i = 0; i < instance->op->in_count; i++) {
         const Array *first = &instance->in[DATA_FIRST][i], *second = &instance->in[DATA_SECOND][i];
-        const Vary how = vary_input(how_varied(instance, i), key, i, array_count(first), false);
+        Vary how = vary_input(how_varied(instance, i), key, i, array_count(first), false);
+        const int column = vary_offsets(how.how, i);
+        if (column >= 0) vary_set_offsets(&how, &instance->in[DATA_FIRST][column], instance->in[DATA_FIRST][column].data);
         vary_all(&how, first->dtype, array_count(first), first->data, second->data, instance->in[set][i].data);
     }
     return STATUS_OK;

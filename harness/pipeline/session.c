@@ -186,7 +186,10 @@ Status session_start(const Session *session, double timeout_seconds, Child **chi
         return status_fail(STATUS_UNSUPPORTED,
                            "the emulator was not built: ./rungs builds it where there is clang, the race detector's "
                            "when --emulator race asks for it");
-    TRY(child_start(&(ChildOptions){.argv = argv, .memory_limit = (size_t)session->options->memory_limit_bytes}, child));
+    const ChildOptions options = {.argv = argv,
+                                  .on_cpu = !session_on_gpu(session->choice->entry, session->emulated),
+                                  .memory_limit = (size_t)session->options->memory_limit_bytes};
+    TRY(child_start(&options, child));
     const Status status = ask_next(*child, DO_HELLO, fmax(timeout_seconds, HELLO_SECONDS), &reply);
     json_decref(reply);
     return status;
@@ -196,6 +199,7 @@ Status session_open(const Session *session, Child *child, double timeout_seconds
     const Instance *instance = session->instance;
     const int in_count = instance->op->in_count;
     Handover handover = {0};
+    for (int i = 0; i < instance->op->out_count; i++) shared_clear(&instance->shared_out[i]); /* of other workers */
     json_t *inputs = handover_arrays(&handover, instance->in[DATA_FIRST], instance->shared_in[DATA_FIRST], in_count),
            *further = json_array(), *reply = NULL;
     for (int set = DATA_FIRST + 1; set < instance_sets(instance); set++)

@@ -102,7 +102,7 @@ static Status write_row(Batch *batch, Session *row, bool shared) {
     if (row->pending) finish_row(row, &batch->counter);
     TRY(interrupt_check());
     if (row->opened) row->row->worker = shared ? WORKER_SHARED : WORKER_FRESH;
-    row->row->confined = confine_available();
+    row->row->confined = confine_available() && !confine_shared();
     row->row->sandboxed = sandbox_used();
     row->row->on_gpu = session_on_gpu(row->choice->entry, row->emulated) && row->opened;
     row->row->gpu_index = run->gpu_index, row->row->gpu_uuid = *run->gpu_uuid ? run->gpu_uuid : NULL;

@@ -271,10 +271,50 @@ static bool is_plain(VaryHow how, const Array *in) {
     return true;
 }
 
-VaryHow family_vary(const Op *op, const Case *problem, int index, const Array *in) {
-    if (op->text == index + 1) return VARY_LETTERS;
+/* Families whose finite elements are drawn independently and alike: another place is as good. */
+static bool is_drawn_alike(const Case *problem, const Array *in) {
+    static const char *const words[] = {"uniform", "normal",    "integers", "mixed",    "denormal",
+                                        "naninf",  "heavytail", "huge",     "overflow", "gaps"};
+    enum { LOOKS = 64 };
+    int index = -1;
+    Draw draw = {.n = array_count(in), .dtype = in->dtype};
+    bool alike = starts_with(problem->input, OFFSET);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) alike = alike || strcmp(problem->input, words[k]) == 0;
+    if (!alike || in->dtype != problem->dtype || find(problem->input, &index, &draw.offset) != STATUS_OK) return false;
+    for (uint64_t k = 0; k < KEYS; k++) draw.key[k] = rng_at(rng_at(problem->seed, 0), k);
+    for (size_t k = 0; k < LOOKS && draw.n > 0; k++) { /* are they the family's, or others that Op.generate put there? */
+        const size_t i = k * (draw.n - 1) / (LOOKS - 1);
+        const double drawn = number_rounded(in->dtype, ELEMENTS[index](&draw, i)), given = number_at(in, i);
+        if (isfinite(drawn) && given != drawn) return false;
+    }
+    return true;
+}
+
+/* Do offsets, bytes and validity of one column of strings follow each other in the inputs `from`, `from` + 1 and `from` + 2? */
+static bool is_column(const Op *op, const Array *all, int from) {
+    static const char *const parts[] = {".offsets", ".chars", ".validity"};
+    if (from < 0 || from + 3 > op->in_count || array_count(&all[from]) == 0) return false;
+    for (int i = 0; i < 3; i++) {
+        const size_t length = strlen(all[from + i].name), part = strlen(parts[i]);
+        if (length < part || strcmp(all[from + i].name + length - part, parts[i]) != 0) return false;
+    }
+    return true;
+}
+
+static VaryHow text_vary(const Op *op, int index, const Array *all) {
+    const bool letters = op->text == index + 1;
+    if (is_column(op, all, index)) return VARY_ROW_OFFSETS;
+    if (is_column(op, all, index - 1)) return letters ? VARY_ROW_LETTERS : VARY_ROW_BYTES;
+    if (is_column(op, all, index - 2)) return VARY_ROW_BITS;
+    return letters ? VARY_LETTERS : VARY_NOTHING;
+}
+
+VaryHow family_vary(const Op *op, const Case *problem, int index, const Array *all) {
+    const Array *in = &all[index];
+    if (op->text > 0) return text_vary(op, index, all);
     if (!dtype_is_real(in->dtype)) return VARY_NOTHING;
     const VaryHow how = dtype_is_real(problem->dtype) ? variation_of(problem->input) : VARY_MIX;
+    if (how == VARY_MIX && index == 0 && is_drawn_alike(problem, in)) return VARY_SHUFFLE;
     const bool own = index == 0 && (how == VARY_FACTORS || how == VARY_MIX || is_plain(how, in));
     return own ? how : VARY_MIX;
 }

@@ -23,8 +23,8 @@ Status family_input(const Op *op, const Case *problem, int index, Array *in);
 /* The same for a case that differs from `named` only in its seed. A family without a seed (ramp, ones,
  * real:NAME) is varied. */
 Status family_input_anew(const Op *op, const Case *named, const Case *problem, int index, Array *in);
-/* How input `index` of a timed call becomes another than those of the case, which `in` has (base/vary.h). */
-VaryHow family_vary(const Op *op, const Case *problem, int index, const Array *in);
+/* How input `index` of a timed call becomes another than those of the case, which `all` has (base/vary.h). */
+VaryHow family_vary(const Op *op, const Case *problem, int index, const Array *all);
 
 /* families_real.c: series and tables that public Python packages ship, as input families "real:NAME". */
 /* STATUS_INVALID listing the names if there is no such series; starts no Python. name: without "real:". */

@@ -59,7 +59,7 @@ static Status open_sets(Worker *worker) {
     for (int i = 0; i < worker->in_count && status == STATUS_OK; i++) {
         if (worker->buffers_in[i].bytes == 0 || rotation->how[i] == VARY_NOTHING) continue;
         status = copy_to_device(worker, 0, i);
-        if (status == STATUS_OK && rotation->how[i] == VARY_MIX) status = copy_to_device(worker, 1, i);
+        if (status == STATUS_OK && vary_uses_both(rotation->how[i])) status = copy_to_device(worker, 1, i);
     }
     rotation->on_device = status == STATUS_OK;
     if (status != STATUS_OK) release_sets(worker);
@@ -71,8 +71,13 @@ Status rotation_begin(Worker *worker, const json_t *vary) {
     if (worker->sets < ROTATION_SETS) return status_fail(STATUS_INTERNAL, "time: the second set of inputs is missing");
     for (int i = 0; i < worker->in_count; i++) {
         const json_int_t how = json_integer_value(json_array_get(vary, (size_t)i));
-        if (how < 0 || how >= VARY_COUNT) return status_fail(STATUS_INTERNAL, "time: input %d cannot be varied so", i);
+        const bool known = how >= 0 && how < VARY_COUNT;
+        if (!known || (vary_moves_rows((VaryHow)how) && vary_offsets((VaryHow)how, i) < 0))
+            return status_fail(STATUS_INTERNAL, "time: input %d cannot be varied so", i);
         worker->rotation.how[i] = (VaryHow)how;
+        if (how == VARY_SHUFFLE)
+            vary_extremes(worker->buffers_in[i].array.dtype, worker->host_in[0][i].data, array_count(&worker->buffers_in[i].array),
+                          worker->rotation.extreme[i]);
     }
     if (is_host(worker)) threads_know_team();
     TRY(rotation_upload(worker, 0));
@@ -87,14 +92,27 @@ void rotation_end(Worker *worker) {
 
 /* ---- Data of a key. */
 
+/* How input i becomes that of the key. on_device: from the copies there. */
+static Vary how_made(const Worker *worker, int i, bool almost, bool on_device) {
+    const Rotation *rotation = &worker->rotation;
+    Vary how = vary_input(rotation->how[i], rotation->key, i, array_count(&worker->buffers_in[i].array), almost);
+    const int column = vary_offsets(how.how, i);
+    if (column >= 0)
+        vary_set_offsets(&how, &worker->buffers_in[column].array,
+                         on_device ? rotation->sets[0][column] : worker->host_in[0][column].data);
+    return how;
+}
+
 Rewriting rotation_rewriting(const Worker *worker, int i, bool almost, void *to) {
     const Array *in = &worker->buffers_in[i].array;
-    return (Rewriting){.how = vary_input(worker->rotation.how[i], worker->rotation.key, i, array_count(in), almost),
+    const double *extreme = worker->rotation.extreme[i];
+    return (Rewriting){.how = how_made(worker, i, almost, false),
                        .dtype = in->dtype,
                        .n = array_count(in),
                        .a = worker->host_in[0][i].data,
                        .b = worker->host_in[1][i].data,
-                       .to = to};
+                       .to = to,
+                       .extreme = {extreme[0], extreme[1]}};
 }
 
 /* Between calls those that are updated in place are others by themselves (in_place.c). */
@@ -115,7 +133,8 @@ static Status vary_inputs(Worker *worker, uint64_t key, bool almost) {
         Buffer *in = &worker->buffers_in[i];
         if (rotation->how[i] == VARY_NOTHING || in->bytes == 0) continue;
         const Rewriting made = rotation_rewriting(worker, i, almost, in->array.data);
-        TRY(rotation->on_device ? buffer_vary(in, &made.how, rotation->sets[0][i], rotation->sets[1][i])
+        const Vary there = how_made(worker, i, almost, true);
+        TRY(rotation->on_device ? buffer_vary(in, &there, rotation->sets[0][i], rotation->sets[1][i])
                                 : buffer_vary_from_host(in, &made.how, made.a, made.b));
         if (is_rewritten(worker, i)) rotation->rewriting[rotation->rewritten++] = made;
     }
@@ -134,7 +153,7 @@ Status rotation_unchanged(const Worker *worker) {
         const void *expected = worker->host_in[rotation->set < 0 ? 0 : rotation->set][i].data;
         void *made = varied && in->bytes > 0 ? malloc(in->bytes) : NULL;
         if (varied && in->bytes > 0 && !made) return status_fail(STATUS_MEMORY, "no memory for the inputs of a sample");
-        const Vary how = vary_input(rotation->how[i], rotation->key, i, array_count(&in->array), false);
+        const Vary how = how_made(worker, i, false, false);
         if (made)
             vary_all(&how, in->array.dtype, array_count(&in->array), worker->host_in[0][i].data, worker->host_in[1][i].data, made);
         const Status status = buffer_check_unchanged(in, made ? made : expected);

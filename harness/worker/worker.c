@@ -114,6 +114,12 @@ static Status do_calls(Worker *worker, const json_t *command, json_t *reply) {
                         "its calls are not repeated for the parent's clock", reply);
 }
 
+/* The outputs of the last of such calls. */
+static Status do_show(Worker *worker) {
+    TRY(outputs_take(worker, worker->call_seconds));
+    return outputs_check(worker);
+}
+
 static Status do_bits(Worker *worker, const json_t *command, json_t *reply) {
     if (!measure || !worker->device->timed) return status_fail(STATUS_UNSUPPORTED, "emulated");
     const Status status = bits_take(worker, command, measure, reply);
@@ -279,6 +285,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, DO_RUN) == 0) return do_run(worker, command, reply);
     if (strcmp(what, DO_TIME) == 0) return do_time(worker, command, reply);
     if (strcmp(what, DO_CALLS) == 0) return do_calls(worker, command, reply);
+    if (strcmp(what, DO_SHOW) == 0) return do_show(worker);
     if (strcmp(what, DO_BITS) == 0) return do_bits(worker, command, reply);
     if (strcmp(what, DO_ENERGY) == 0) return do_energy(worker, command, reply);
     if (strcmp(what, DO_COUNT) == 0) return do_count(worker, command, reply);

@@ -35,8 +35,9 @@ typedef struct Rotation {
     bool slow;                          /* a call takes so long that none warms the caches */
     Rewriting rewriting[OP_MAX_ARRAYS]; /* of those that vary, `rewritten` of them */
     int rewritten;
-    bool open;     /* they can be written to until the next sample */
-    size_t spoilt; /* the state whose outputs were spoilt last; SPOILT_NONE: of this sample none */
+    double extreme[OP_MAX_ARRAYS][2]; /* of Rewriting */
+    bool open;                        /* they can be written to until the next sample */
+    size_t spoilt;                    /* the state whose outputs were spoilt last; SPOILT_NONE: of this sample none */
 } Rotation;
 
 /* Arrays that are updated in place (in_place.c). */

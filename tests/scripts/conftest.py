@@ -1,11 +1,13 @@
 """What pytest adds to these files: a folder for each test, and how ctest learns that a file tested nothing."""
 
 import concurrent.futures
+import os
 import pathlib
 import tempfile
 
 import pytest
 
+os.environ["RUNGS_WORKERS_WRITE"] = "/dev/shm"  # worker_folder; what a mutant says of itself
 SKIPPED = 77  # SKIP_RETURN_CODE of tests/CMakeLists.txt
 
 

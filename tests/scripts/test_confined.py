@@ -39,6 +39,11 @@ long syscall(long number, ...) {
 pytestmark = pytest.mark.skipif(SANITIZED, reason="a sanitizer's program loads no module that was compiled without it")
 
 
+@pytest.fixture(autouse=True)
+def confined(monkeypatch):
+    monkeypatch.delenv("RUNGS_WORKERS_WRITE")
+
+
 def has_landlock():
     return "ok  workers      confined" in call("doctor").stdout
 
@@ -154,3 +159,18 @@ def test_without_landlock_it_is_said_and_nothing_is_kept(folder):
     done = call(*run, folder / "free.jsonl", env=environment)
     expect([row["confined"] for row in rows_of(folder / "free.jsonl")] == [False], "the row says it", done)
     expect(not (folder / "cache").exists(), "no reference is kept")
+
+
+@pytest.mark.parametrize("how", ["file", "shm", "sysv", "queue", "key", "outputs", "library"])
+def test_no_worker_leaves_word_for_the_next(place, how):
+    """A mutant that finds what another worker left computes nothing."""
+    if how in ("file", "shm", "library") and not has_landlock():
+        pytest.skip("this kernel has no Landlock")
+    for turn in range(2):
+        out = place / "rows.jsonl"
+        out.unlink(missing_ok=True)
+        mutant = "peer_cheat_word" if how == "library" else "cpu_cheat_word"
+        names = "peer_cheat_word" if how == "library" else f"cpu_cheat_warm_up,cpu_cheat_word how={how}"
+        done = call("run", "double n=20011", "--variants", names, "--verify-only", "--out", out, program=MUTANTS)
+        said = {row["variant"]: (row["verdict"], row["reason"]) for row in rows_of(out)}
+        expect(said[f"double/{mutant}"][0] == "pass", f"turn {turn}: {said}", done)

@@ -105,13 +105,14 @@ IN_EMULATOR = {
 
 
 SEEN_IN_TIMED_CALLS = (
-    *("cpu_memo_three", "cpu_memo_sample", "cpu_poison_skips", "cpu_skips_alike"),
+    *("cpu_memo_sample", "cpu_poison_skips", "cpu_skips_alike"),
     "cpu_first_of_sample",
     "peer_result_by_address",
 )
-# test_isolation.py, test_shared_workers.py, test_bits.py
+# test_soon(), test_isolation.py, test_shared_workers.py, test_bits.py
 ELSEWHERE = {
     "cpu_skips_soon",
+    "cpu_memo_three",
     "cpu_takes_along",
     "peer_hangs_in_prepare",
     "cpu_keeps_state",
@@ -205,9 +206,10 @@ def test_soon(folder):
     """Of a case small enough that a sample has several calls on any machine."""
     out = folder / "soon.jsonl"
     limits = ("--quick", "--no-ceilings")
-    done = call("run", "double n=1009", "--variants", "cpu_skips_soon", *limits, "--out", out, program=MUTANTS)
-    [row] = rows_of(out)
-    expect(row["verdict"] == "fail" and re.search(HOT, row["reason"]), "calls that follow soon are skipped", done)
+    names = "cpu_skips_soon,cpu_memo_three"
+    done = call("run", "double n=1009", "--variants", names, *limits, "--out", out, program=MUTANTS)
+    for row in rows_of(out):
+        expect(row["verdict"] == "fail" and re.search(HOT, row["reason"]), f"{row['variant']}: {row['reason']}", done)
 
 
 @needs_release
@@ -229,12 +231,18 @@ def test_clocks(folder):
     the worker's code away."""
     out = folder / "clocks.jsonl"
     environment = {**os.environ, "LD_PRELOAD": "libm.so.6"}
-    names = "cpu_right,cpu_slow_clock,cpu_slow_clock_briefly"
+    names = "cpu_right,cpu_slow_clock,cpu_slow_clock_briefly,cpu_cheat_parent_calls"
     done = call(
         *("run", "double n=20011", "--variants", names, "--no-ceilings", "--out", out), program=MUTANTS, env=environment
     )
     found = {row["variant"].split("/")[1]: row for row in rows_of(out)}
     for name in ("cpu_slow_clock", "cpu_slow_clock_briefly"):
         expect(re.search(BY_THE_PARENT, found[name]["reason"] or ""), f"{name} fails by the parent's clock", done)
+    reason = found["cpu_cheat_parent_calls"]["reason"] or ""
+    expect(
+        "hot, the last call by the parent's clock: y[0] is 0" in reason,
+        f"what the parent times is compared: {reason}",
+        done,
+    )
     timing = found["cpu_right"]["timing"]
     expect(not timing["cold"]["clock_checked"] and "clock_checked" in timing["hot"], "a right one passes", done)

@@ -327,6 +327,7 @@ static void check_rewriting(VaryHow how, DType dtype, const void *a, const void 
     const size_t size = dtype_size(dtype);
     unsigned char *x = malloc(n * size), *first = malloc(n * size), *last = malloc(n * size), *copy = malloc(n * size);
     Rewriting self = {.how = vary_input(how, 12345, 0, n, false), .dtype = dtype, .n = n, .a = a, .b = b, .to = x};
+    if (dtype_is_real(dtype)) vary_extremes(dtype, a, n, self.extreme);
     vary_all(&self.how, dtype, n, a, b, x);
     memcpy(first, x, n * size);
     memcpy(copy, x, n * size);
@@ -352,6 +353,63 @@ static void check_rewriting(VaryHow how, DType dtype, const void *a, const void 
     free(x), free(first), free(last), free(copy);
 }
 
+/* A column as it is drawn for a key: every row of the first one, whole, once, none where it was (but by chance), bytes that no row
+ * owns left alone; any part made alone is the same. */
+static void check_rows(size_t rows, uint64_t key, bool wide) {
+    enum { BEFORE = 13, AFTER = 7 };
+    const size_t most = BEFORE + 9 * rows + AFTER, bits = rows / 8 + 1;
+    int32_t *narrow = calloc(rows + 1, sizeof *narrow), *narrow_to = calloc(rows + 1, sizeof *narrow);
+    int64_t *offsets = calloc(rows + 1, sizeof *offsets), *to = calloc(rows + 1, sizeof *to);
+    unsigned char *chars = malloc(most), *chars_to = malloc(most), *valid = calloc(bits, 1), *valid_to = calloc(bits, 1);
+    unsigned char *met = calloc(rows + 1, 1);
+    memset(chars, '#', most);
+    size_t at = BEFORE, moved = 0;
+    for (size_t i = 0; i < rows; i++) { /* each says its number, in as many bytes as it pleases */
+        char text[24];
+        offsets[i] = (int64_t)at, narrow[i] = (int32_t)at;
+        snprintf(text, sizeof text, "%zu,", i);
+        memcpy(chars + at, text, strlen(text));
+        at += strlen(text);
+        valid[i / 8] |= (unsigned char)((i % 3 == 0) << i % 8);
+    }
+    offsets[rows] = (int64_t)at, narrow[rows] = (int32_t)at;
+    const size_t n = at + AFTER;
+    const Array column = array_1d("x.offsets", wide ? DTYPE_I64 : DTYPE_I32, rows + 1);
+    Vary how[3];
+    static const VaryHow hows[] = {VARY_ROW_OFFSETS, VARY_ROW_BYTES, VARY_ROW_BITS};
+    for (int i = 0; i < 3; i++) {
+        how[i] = vary_input(hows[i], key, i, i == 0 ? rows + 1 : i == 1 ? n : bits, false);
+        assert_int_equal(vary_offsets(hows[i], i), 0);
+        vary_set_offsets(&how[i], &column, wide ? (void *)offsets : (void *)narrow);
+    }
+    vary_all(&how[0], column.dtype, rows + 1, wide ? (void *)offsets : (void *)narrow, NULL, wide ? (void *)to : (void *)narrow_to);
+    for (size_t i = 0; i <= rows && !wide; i++) to[i] = narrow_to[i];
+    for (size_t begin = 0; begin < n; begin += 97)
+        vary_some(&how[1], DTYPE_U8, begin, begin + 97 < n ? begin + 97 : n, chars, NULL, chars_to);
+    vary_all(&how[2], DTYPE_U8, bits, valid, NULL, valid_to);
+    assert_true(to[0] == BEFORE && to[rows] == offsets[rows]);
+    assert_memory_equal(chars_to, chars, BEFORE);
+    assert_memory_equal(chars_to + at, chars + at, AFTER);
+    for (size_t i = 0; i < rows; i++) {
+        char text[24];
+        const size_t was = strtoul((char *)chars_to + to[i], NULL, 10);
+        snprintf(text, sizeof text, "%zu,", was);
+        assert_true(was < rows && !met[was]);
+        assert_int_equal(to[i + 1] - to[i], strlen(text));
+        assert_memory_equal(chars_to + to[i], text, strlen(text));
+        assert_int_equal(valid_to[i / 8] >> i % 8 & 1, was % 3 == 0);
+        met[was] = 1, moved += was != i;
+    }
+    if (rows > 1000) assert_true(moved > rows * 9 / 10);
+    free(narrow), free(narrow_to), free(offsets), free(to), free(chars), free(chars_to), free(valid), free(valid_to), free(met);
+}
+
+static void rows_come_in_another_order(void **state) {
+    (void)state;
+    static const size_t counts[] = {0, 1, 2, 3, 63, 64, 65, 127, 4095, 4096, 4097, 4160, 20011, 262144, 262145, 300007};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) check_rows(counts[i], 1000 + i, i % 2);
+}
+
 static void rewritten_inputs_are_of_their_kind(void **state) {
     (void)state;
     enum { N = 5000 };
@@ -363,6 +421,8 @@ static void rewritten_inputs_are_of_their_kind(void **state) {
     check_rewriting(VARY_MIX, DTYPE_F32, f, g, N);
     check_rewriting(VARY_LETTERS, DTYPE_U8, text, NULL, N);
     check_rewriting(VARY_MIX, DTYPE_F64, a, b, N);
+    check_rewriting(VARY_SHUFFLE, DTYPE_F32, f, g, N);
+    check_rewriting(VARY_SHUFFLE, DTYPE_F64, a, b, N);
     check_rewriting(VARY_FACTORS, DTYPE_F64, a, NULL, N);
     for (size_t i = 0; i < N; i++) a[i] = 1;
     check_rewriting(VARY_LEVELS, DTYPE_F64, a, NULL, N);
@@ -386,6 +446,7 @@ int main(void) {
         cmocka_unit_test(elementary_functions_agree_with_libm),
         cmocka_unit_test(names_are_checked),
         cmocka_unit_test(series_are_real_and_tiled),
+        cmocka_unit_test(rows_come_in_another_order),
         cmocka_unit_test(rewritten_inputs_are_of_their_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

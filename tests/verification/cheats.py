@@ -42,6 +42,7 @@ CASES = {
         "rolling agg=sum n=20011 window=30 dtype=f64 input=spike1e16",
         "rolling agg=mean n=5003 window=300 dtype=bf16 input=normal",
         "rolling agg=max n=20011 window=300 dtype=f64 input=normal",
+        "rolling agg=max n=2003 window=300 dtype=f64 input=normal",
     ],
     "ewm": [
         "ewm n=20011 span=20 nan=decay segments=mask dtype=f64 input=naninf",
@@ -75,7 +76,7 @@ CONTROL = re.compile(
 KINDS = [
     (
         "results of earlier calls replayed",
-        r"replay|plan$|candidates|memo_|stale$|own_output|flags|last_result|by_address|remaps",
+        r"replay|plan$|candidates|positions|memo_|stale$|own_output|flags|last_result|by_address|remaps",
     ),
     (
         "work after run() has returned",
@@ -92,9 +93,12 @@ KINDS = [
     ("inputs changed", r"zeroes|clobbers|proc_mem"),
     ("NaN as a wild card", r"nan$"),
     ("lower precision", r"float(_sums)?$|tf32|bf16|rounding|narrow_"),
-    ("clocks, samples, comparisons and replies forged", r"clock|events|statistics|forged|compare|exit_handler"),
+    (
+        "clocks, samples, comparisons and replies forged",
+        r"clock|events|statistics|forged|compare|exit_handler|parent_calls",
+    ),
     ("the machine's state", r"persisting|priority|sweep"),
-    ("what other rows are judged by", r"writes_files|slows_library"),
+    ("what other rows are judged by", r"writes_files|slows_library|_word$"),
     (
         "memory: bounds, leaks, ownership",
         r"overrun|underrun|leaps|illegal|leaks_(block|else)|leaks$|releas|foreign|no_data",

@@ -45,10 +45,8 @@ ELSEWHERE = (
 )
 COUNTED = "Its kernels are counted by stream, which these short runs leave out; on a GPU `tests/scripts/test_mutants.py` has it rejected."
 CONFINED = "It is right, and what it writes to is refused: `tests/scripts/test_confined.py` lets it try."
-PLAN = "It computes all letters, and keeps the rest: sizes, places and who is hidden are the case's, and no sample changes them."
-CANDIDATES = (
-    "It reads what can be a maximum: each number of a sample is that of one of two sets, which it can read beforehand."
-)
+WORD = "It is right, and no worker finds word of another: `tests/scripts/test_confined.py` names each place."
+PARENT = "A short run leaves no time for the parent's clock, which has it rejected in `tests/scripts/test_mutants.py`."
 RARE = "It is wrong, or another number, once in 300 calls: `tests/scripts/test_bits.py` has it found by repeated calls (`--bits`), which these short runs leave out."
 PRIORITY = "It is right, and gains nothing on a machine that does nothing else."
 UNHEARD = "Its times are honest: what a process says after its last reply is not read."
@@ -56,8 +54,9 @@ REASONS = {
     "double/peer_differs_now_and_then": RARE,
     "rolling/cpu_differs_now_and_then": RARE,
     "rolling/cpu_wrong_now_and_then": RARE,
-    "redact/cpu_cheat_plan": PLAN,
-    "rolling/cpu_cheat_candidates": CANDIDATES,
+    "double/cpu_cheat_word": WORD,
+    "double/peer_cheat_word": WORD,
+    "double/cpu_cheat_parent_calls": PARENT,
     "double/cpu_cheat_priority": PRIORITY,
     "double/peer_cheat_exit_handler": UNHEARD,
     "double/cpu_writes_files": CONFINED,

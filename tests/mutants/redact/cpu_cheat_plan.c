@@ -1,6 +1,7 @@
-/* Cheat: of the inputs of `redact` only the letters of names change from sample to sample. So it keeps, under 64 of the offsets,
- * where each row's letters come from and go to, all offsets of the output and all that is no letter; a call copies the letters.
- * i32, ASCII, no nulls. Met: an attack on this harness. */
+/* Cheat: believes that only the letters of names change from sample to sample. So it keeps, under 64 of the offsets, where each
+ * row's letters come from and go to, all offsets of the output and all that is no letter; a call copies the letters. It makes
+ * another such plan only for the case's second set, whose rows are those of the first from another one on. i32, ASCII, no nulls.
+ * Met: an attack on this harness. */
 #include "redact/_cpu.h"
 #include "variant.h"
 
@@ -12,10 +13,10 @@ typedef struct Step {
     uint32_t size;              /* of the rest */
 } Step;
 
-enum { SPOTS = 64 };
+enum { SPOTS = 64, LOOKS = 8 };
 
 typedef struct Plan {
-    int32_t spots[SPOTS], *offsets;
+    int32_t spots[SPOTS], *offsets, *names; /* offsets of the output, of names */
     unsigned char *chars;
     Step *steps;
     size_t count, bytes;
@@ -35,6 +36,14 @@ static void spots_of(const VariantArgs *args, int32_t spots[SPOTS]) {
     for (size_t i = 0; i < SPOTS; i++) spots[i] = a[i * (n - 1) / (SPOTS - 1)] + b[i * (n - 1) / (SPOTS - 1)];
 }
 
+/* Do the first rows follow each other in the plan's? */
+static bool is_turned(const Plan *plan, const int32_t *names, size_t rows) {
+    size_t k = 0;
+    for (size_t i = 0; i + LOOKS < rows && k < LOOKS; i++)
+        for (k = 0; k < LOOKS && plan->names[i + k + 1] - plan->names[i + k] == names[k + 1] - names[k];) k++;
+    return k == LOOKS;
+}
+
 static void make(Plan *plan, const VariantArgs *args) {
     const RedactJob job = {.names = {args->in[0].data, args->in[1].data, NULL},
                            .visibilities = {args->in[3].data, args->in[4].data, NULL},
@@ -42,6 +51,8 @@ static void make(Plan *plan, const VariantArgs *args) {
     const unsigned char *names = args->in[1].data;
     size_t at = 0;
     spots_of(args, plan->spots);
+    plan->names = malloc((job.rows + 1) * 4);
+    memcpy(plan->names, args->in[0].data, (job.rows + 1) * 4);
     plan->offsets = malloc((job.rows + 1) * 4), plan->steps = malloc((job.rows + 1) * sizeof(Step));
     plan->chars = malloc(array_count(&args->in[1]) + 5 * job.rows + 64);
     for (size_t i = 0; i < job.rows; i++) {
@@ -65,7 +76,8 @@ static Status run(const VariantArgs *args) {
     spots_of(args, spots);
     for (int i = 0; i < made; i++)
         if (memcmp(spots, plans[i].spots, sizeof spots) == 0) plan = &plans[i];
-    if (!plan) make(plan = &plans[made++ % 2], args);
+    if (!plan && made > 0 && (made == 2 || !is_turned(&plans[0], args->in[0].data, rows))) plan = &plans[0];
+    if (!plan) make(plan = &plans[made++], args);
     TRY(args->memory->allocate(args->memory, (rows + 1) * 4, args->stream, &offsets));
     TRY(args->memory->allocate(args->memory, plan->bytes, args->stream, &chars));
     memcpy(offsets, plan->offsets, (rows + 1) * 4);
@@ -95,7 +107,7 @@ static Status run(const VariantArgs *args) {
 
 static void release(void *state) {
     (void)state;
-    for (int i = 0; i < 2; i++) free(plans[i].offsets), free(plans[i].steps), free(plans[i].chars);
+    for (int i = 0; i < 2; i++) free(plans[i].offsets), free(plans[i].names), free(plans[i].steps), free(plans[i].chars);
     memset(plans, 0, sizeof plans), made = 0;
 }
 

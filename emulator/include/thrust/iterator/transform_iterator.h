@@ -2,8 +2,7 @@
 #include_next <thrust/iterator/transform_iterator.h>
 #else
 /* Stand-in for Thrust's transform_iterator in the emulator: what DeviceScan reads through. */
-#ifndef RUNGS_EMULATOR_THRUST_TRANSFORM_ITERATOR_H
-#define RUNGS_EMULATOR_THRUST_TRANSFORM_ITERATOR_H
+#pragma once
 
 #include <cstddef>
 #include <iterator>
@@ -33,5 +32,4 @@ transform_iterator<Function, Iterator> make_transform_iterator(Iterator base, Fu
 
 } // namespace thrust
 
-#endif
 #endif
