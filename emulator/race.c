@@ -15,24 +15,38 @@ bool race_enabled(void) {
 
 /* One line of the cache. */
 typedef struct RaceThread {
-    uint32_t clock, block, thread;
+    uint32_t block, clock; /* as in Where */
+    uint16_t thread;
     uint32_t life;          /* its block's number */
     Knowledge *known;       /* what happened before whatever this thread does now */
-    const uint32_t *own;    /* in it, its own block's clocks */
+    const uint32_t *own;    /* in it, its own block's clocks; none: all 0 */
     Knowledge *released[2]; /* by scope: what its last fence published: its later atomic writes carry it */
     Knowledge *pending[2];  /* by scope: what its atomic reads brought; its next fence makes it known */
 } RaceThread;
 
 static RaceThread race_threads[RESIDENT_MAX][BLOCK_THREADS_MAX] __attribute__((aligned(64)));
-static RaceThread *running;
+static RaceThread *running; /* NULL: the host */
+static const uint32_t no_clocks[BLOCK_THREADS_MAX];
+
+/* The shared memory that the running thread may touch. */
+static struct {
+    const Shadow *variables;
+    const unsigned char *dynamic;
+    size_t dynamic_bytes;
+} own_shared;
 
 /* Numbers of launches and of blocks: what an earlier launch, or in shared memory an earlier block did no longer matters, as its end
  * orders everything. */
 static uint32_t lives, launch_life;
 
+static const uint32_t *clocks_or_none(const Knowledge *known, uint32_t block) {
+    const uint32_t *clocks = knowledge_clocks(known, block);
+    return clocks ? clocks : no_clocks;
+}
+
 /* `known` has changed. */
 static void find_own(RaceThread *thread) {
-    thread->own = knowledge_clocks(thread->known, thread->block);
+    thread->own = clocks_or_none(thread->known, thread->block);
 }
 
 static void thread_clear(RaceThread *thread) {
@@ -80,7 +94,8 @@ void race_block_start(Block *block) {
     if (!race_enabled()) return;
     lives++;
     for (unsigned i = 0; i < block->threads; i++)
-        race_threads[block->slot][i] = (RaceThread){.clock = 1, .block = (uint32_t)block->linear, .thread = i, .life = lives};
+        race_threads[block->slot][i] =
+            (RaceThread){.clock = 1, .block = (uint32_t)block->linear, .thread = (uint16_t)i, .life = lives, .own = no_clocks};
     shadow_block_start(block);
 }
 
@@ -106,7 +121,7 @@ static void meet(Block *block, unsigned first, unsigned count, const unsigned *l
         clocks[i] = threads[i].clock++;
     }
     knowledge_learn(&all, (uint32_t)block->linear, first, count, clocks);
-    const uint32_t *own = knowledge_clocks(all, (uint32_t)block->linear);
+    const uint32_t *own = clocks_or_none(all, (uint32_t)block->linear);
     for (unsigned i = 0; i < count; i++) {
         if (lanes && !(*lanes >> i & 1)) continue;
         knowledge_drop(&threads[i].known);
@@ -155,7 +170,7 @@ void race_fence(EmulatorScope scope) {
 static inline bool happened_before(const RaceThread *thread, Access mine, Access access) {
     if (access.flags & ACCESS_ASYNC) return false;
     if (access.block != mine.block) return knowledge_has(thread->known, access.block, access.thread, access.clock);
-    return access.thread == mine.thread || (thread->own && thread->own[access.thread] >= access.clock);
+    return access.thread == mine.thread || thread->own[access.thread] >= access.clock;
 }
 
 /* Atomics race if one is for its block alone and the other comes from elsewhere. */
@@ -177,18 +192,32 @@ static bool replaces(Access mine, Access old, bool ordered) {
     return !(old.flags & ACCESS_OF_BLOCK) || (mine.flags & ACCESS_OF_BLOCK && mine.block == old.block);
 }
 
-/* Of a word that remembers as many accesses as it can: one of two reads, the second if it happened before this thread. */
-static inline int to_forget(ShadowWord word, const RaceThread *thread, Access mine) {
-    static uint32_t state = 1;
-    state = state * 1664525 + 1013904223;
-    const unsigned from = state >> 16 & (WORD_ACCESSES - 1), reads = (uint8_t)~word.head->writes;
-    unsigned left = (reads | reads << WORD_ACCESSES) >> from & ((1u << WORD_ACCESSES) - 1); /* from `from` on, around the end */
-    if (!left) return (int)from;
+/* Of a word that remembers as many accesses as it can one is forgotten. */
+static uint32_t forgetting = 1;
+enum { NO_SECOND = -1 };
+typedef struct Candidates {
+    int first, second;
+} Candidates;
+
+static inline uint32_t forget_next(void) {
+    return forgetting * 1664525 + 1013904223;
+}
+
+/* Two of its reads, from a place on that `random` tells, around the end; without a read that place. */
+static inline Candidates candidates(const ShadowHead *head, uint32_t random) {
+    const unsigned from = random >> 16 & (WORD_ACCESSES - 1), reads = (uint8_t)~head->writes;
+    unsigned left = (reads | reads << WORD_ACCESSES) >> from & ((1u << WORD_ACCESSES) - 1);
+    if (!left) return (Candidates){(int)from, NO_SECOND};
     const int first = (int)(from + (unsigned)__builtin_ctz(left)) % WORD_ACCESSES;
     left &= left - 1;
-    if (!left) return first;
-    const int second = (int)(from + (unsigned)__builtin_ctz(left)) % WORD_ACCESSES;
-    return happened_before(thread, mine, access_at(word, second)) ? second : first;
+    return (Candidates){first, left ? (int)(from + (unsigned)__builtin_ctz(left)) % WORD_ACCESSES : NO_SECOND};
+}
+
+/* The second if it happened before this thread. */
+static inline int to_forget(ShadowWord word, const RaceThread *thread, Access mine) {
+    forgetting = forget_next();
+    const Candidates one = candidates(word.head, forgetting);
+    return one.second != NO_SECOND && happened_before(thread, mine, access_at(word, one.second)) ? one.second : one.first;
 }
 
 /* The thread's own plain read that `mine` replaces; -1: none. One by the same instruction with nothing between becomes part of it.
@@ -331,7 +360,7 @@ static inline __attribute__((always_inline)) void access_memory(const void *addr
     if (flags & ACCESS_WRITES && emulator_settings.schedules > 1) shadow_before_write(address, bytes);
     const RaceThread *thread = running;
     Access mine = {.block = thread->block,
-                   .thread = (uint16_t)thread->thread,
+                   .thread = thread->thread,
                    .flags = (uint8_t)flags,
                    .clock = thread->clock,
                    .place = site.file ? place_of_site(site) : place_of_code(pc)};
@@ -344,13 +373,132 @@ static inline __attribute__((always_inline)) void access_memory(const void *addr
     access_word(shadow_word(shadow, index), &shadow->written[index], life_in(shadow), thread, mine, needs, address, bytes);
 }
 
-void race_plain_access(const void *address, size_t bytes, bool write, const void *pc) {
-    if (!engine.current) return;
+static __attribute__((noinline)) void plain_access(const void *address, size_t bytes, bool write, const void *pc) {
     if (write)
         access_memory(address, bytes, ACCESS_WRITES, false, pc, (EmulatorSite){0});
     else
         access_memory(address, bytes, 0, true, pc, (EmulatorSite){0});
 }
+
+void race_plain_access(const void *address, size_t bytes, bool write, const void *pc) {
+    if (running) plain_access(address, bytes, write, pc);
+}
+
+/* ---- The usual plain access: of one word, all of whose other accesses that matter are this block's and ordered. Each function
+ * below says whether it is one, and if not has changed nothing that counts; then plain_access() does it all. */
+
+typedef enum Order { BEFORE, UNORDERED, NOT_USUAL } Order;
+
+static inline __attribute__((always_inline)) Order usual_order(ShadowWord word, int i, const RaceThread *thread) {
+    const unsigned who = word.head->who[i];
+    const Where *where = where_of(word, i);
+    if (who & ACCESS_ASYNC || where->block != thread->block) return NOT_USUAL;
+    return who >> 5 == thread->thread || thread->own[who >> 5] >= where->clock ? BEFORE : UNORDERED;
+}
+
+static inline __attribute__((always_inline)) void usual_put(ShadowWord word, int i, const RaceThread *thread, unsigned mask,
+                                                            unsigned flags, uint32_t place) {
+    Where *where = where_of(word, i);
+    word.head->bytes[i] = (uint8_t)mask;
+    word.head->who[i] = who_of(thread->thread, flags);
+    memcpy(where, &thread->block, sizeof where->block + sizeof where->clock);
+    where->place = place;
+}
+
+typedef struct Place {
+    const Shadow *shadow;
+    uint32_t life;
+} Place;
+
+/* Where the address lies, if it may be touched; shadow is NULL if it takes longer to tell. */
+static inline __attribute__((always_inline)) Place usual_place(const void *address, size_t bytes, const void *pc) {
+    const struct Range *range = recent_of(pc);
+    if (bytes_within(address, bytes, range->begin, range->bytes)) return (Place){&shadows.device, launch_life};
+    const Shadow *variables = own_shared.variables;
+    if (bytes_within(address, bytes, variables->begin, variables->bytes)) return (Place){variables, running->life};
+    if (bytes_within(address, bytes, own_shared.dynamic, own_shared.dynamic_bytes))
+        return (Place){&shadows.dynamic_shared, running->life};
+    return (Place){0};
+}
+
+static inline __attribute__((always_inline)) void usual_life(ShadowHead *head, uint32_t life) {
+    if (head->life == life) return;
+    head->life = life;
+    head->count = head->writes = 0;
+}
+
+static inline __attribute__((always_inline)) bool usual_read(ShadowWord word, const RaceThread *thread, unsigned mask,
+                                                             uint32_t place) {
+    ShadowHead *head = word.head;
+    for (unsigned left = head->writes; left; left &= left - 1) {
+        const int i = __builtin_ctz(left);
+        if (head->bytes[i] & mask && usual_order(word, i, thread) != BEFORE) return false;
+    }
+    Access mine = {.block = thread->block, .thread = thread->thread, .bytes = (uint8_t)mask, .clock = thread->clock, .place = place};
+    int i = own_read(word, &mine);
+    if (i < 0 && head->count < WORD_ACCESSES) {
+        i = head->count++;
+    } else if (i < 0) {
+        const uint32_t random = forget_next();
+        const Candidates one = candidates(head, random);
+        const Order order = one.second == NO_SECOND ? UNORDERED : usual_order(word, one.second, thread);
+        if (order == NOT_USUAL || head->writes == 0xff) return false;
+        i = order == BEFORE ? one.second : one.first;
+        forgetting = random;
+    }
+    usual_put(word, i, thread, mine.bytes, 0, place);
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool usual_write(ShadowWord word, const RaceThread *thread, unsigned mask,
+                                                              uint32_t place) {
+    ShadowHead *head = word.head;
+    int dropped = 0;
+    for (int i = 0; i < head->count; i++) {
+        if (!(head->bytes[i] & mask)) continue; /* beside it: a neighbour's */
+        if ((head->bytes[i] & ~mask) || usual_order(word, i, thread) != BEFORE) return false;
+        dropped++;
+    }
+    if (dropped == head->count)
+        head->count = head->writes = 0;
+    else if (dropped > 0 || head->count == WORD_ACCESSES)
+        return false;
+    head->writes |= (uint8_t)(1u << head->count);
+    usual_put(word, head->count++, thread, mask, ACCESS_WRITES, place);
+    return true;
+}
+
+static inline __attribute__((always_inline)) void plain(const void *address, size_t bytes, bool write, const void *pc) {
+    const RaceThread *thread = running;
+    if (!thread) return;
+    const Place at = usual_place(address, bytes, pc);
+    const size_t offset = (uintptr_t)address % WORD_BYTES;
+    if (at.shadow && offset + bytes <= WORD_BYTES && !findings_open) {
+        const size_t index = shadow_index(at.shadow, address);
+        const ShadowWord word = shadow_word(at.shadow, index);
+        unsigned char *const written = &at.shadow->written[index];
+        const unsigned mask = ((1u << bytes) - 1) << offset;
+        usual_life(word.head, at.life);
+        if (write ? usual_write(word, thread, mask, place_of_code(pc))
+                  : (mask & ~(unsigned)*written) == 0 && usual_read(word, thread, mask, place_of_code(pc))) {
+            if (write) *written |= (unsigned char)mask;
+            return;
+        }
+    }
+    plain_access(address, bytes, write, pc);
+}
+
+#define PLAIN(bytes)                                                                                                               \
+    void race_read##bytes(const void *address, const void *pc) {                                                                   \
+        plain(address, bytes, false, pc);                                                                                          \
+    }                                                                                                                              \
+    void race_write##bytes(const void *address, const void *pc) {                                                                  \
+        plain(address, bytes, true, pc);                                                                                           \
+    }
+PLAIN(1)
+PLAIN(2)
+PLAIN(4)
+PLAIN(8)
 
 /* Did the last write to the variable reach an operation of this scope in this block? */
 static bool reaches(const SyncVar *var, EmulatorScope scope, uint32_t block) {
@@ -450,6 +598,10 @@ void race_before_switch(const Fiber *next) {
     if (!race_enabled()) return;
     findings_settle();
     running = next ? &race_threads[next->block->slot][next->thread] : NULL;
+    if (!next || next->block == engine.current_block) return;
+    own_shared.variables = &shadows.static_shared[next->block->slot];
+    own_shared.dynamic = next->block->shared;
+    own_shared.dynamic_bytes = engine.launch->shared_bytes;
 }
 
 void race_host_wrote(const void *address, size_t bytes) {

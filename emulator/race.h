@@ -36,6 +36,15 @@ void race_copy_finish(const AsyncCopy *copy);
 uint32_t race_now(void);
 void race_volatile_access(const void *address, size_t bytes, bool write, const void *pc);
 void race_plain_access(const void *address, size_t bytes, bool write, const void *pc);
+/* The same for the usual sizes. */
+void race_read1(const void *address, const void *pc);
+void race_read2(const void *address, const void *pc);
+void race_read4(const void *address, const void *pc);
+void race_read8(const void *address, const void *pc);
+void race_write1(const void *address, const void *pc);
+void race_write2(const void *address, const void *pc);
+void race_write4(const void *address, const void *pc);
+void race_write8(const void *address, const void *pc);
 /* The host or a runtime call wrote these bytes of device memory: they count as initialised. Or: their contents are undefined. */
 void race_host_wrote(const void *address, size_t bytes);
 void race_host_allocated(const void *address, size_t bytes);
