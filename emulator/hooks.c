@@ -17,23 +17,21 @@ static void step(const void *pc) {
         __VA_ARGS__;                                                                                                               \
     }
 
-#define HOOKS(bytes, read, write)                                                                                                  \
-    HOOK(__tsan_read##bytes, read(address, pc))                                                                                    \
-    HOOK(__tsan_write##bytes, write(address, pc))                                                                                  \
-    HOOK(__tsan_read_write##bytes, read(address, pc); write(address, pc))                                                          \
-    HOOK(__tsan_unaligned_read##bytes, read(address, pc))                                                                          \
-    HOOK(__tsan_unaligned_write##bytes, write(address, pc))                                                                        \
+#define HOOKS(bytes)                                                                                                               \
+    HOOK(__tsan_read##bytes, race_read##bytes(address, pc))                                                                        \
+    HOOK(__tsan_write##bytes, race_write##bytes(address, pc))                                                                      \
+    HOOK(__tsan_read_write##bytes, race_read##bytes(address, pc); race_write##bytes(address, pc))                                  \
+    HOOK(__tsan_unaligned_read##bytes, race_read##bytes(address, pc))                                                              \
+    HOOK(__tsan_unaligned_write##bytes, race_write##bytes(address, pc))                                                            \
     HOOK(__tsan_volatile_read##bytes, race_volatile_access(address, bytes, false, pc))                                             \
     HOOK(__tsan_volatile_write##bytes, race_volatile_access(address, bytes, true, pc))                                             \
     HOOK(__tsan_unaligned_volatile_read##bytes, race_volatile_access(address, bytes, false, pc))                                   \
     HOOK(__tsan_unaligned_volatile_write##bytes, race_volatile_access(address, bytes, true, pc))
-#define READ16(address, pc) race_plain_access(address, 16, false, pc)
-#define WRITE16(address, pc) race_plain_access(address, 16, true, pc)
-HOOKS(1, race_read1, race_write1)
-HOOKS(2, race_read2, race_write2)
-HOOKS(4, race_read4, race_write4)
-HOOKS(8, race_read8, race_write8)
-HOOKS(16, READ16, WRITE16)
+HOOKS(1)
+HOOKS(2)
+HOOKS(4)
+HOOKS(8)
+HOOKS(16)
 
 /* C++'s atomics, which name no scope: the device's. The guards of static variables are such too. */
 static void atomic_begin(const volatile void *address, size_t bytes, EmulatorAccess access, int order, const void *pc) {

@@ -17,6 +17,7 @@ bool race_enabled(void) {
 typedef struct RaceThread {
     uint32_t block, clock; /* as in Where */
     uint16_t thread;
+    bool alone;             /* it knows nothing of other blocks */
     uint32_t life;          /* its block's number */
     Knowledge *known;       /* what happened before whatever this thread does now */
     const uint32_t *own;    /* in it, its own block's clocks; none: all 0 */
@@ -39,14 +40,11 @@ static struct {
  * orders everything. */
 static uint32_t lives, launch_life;
 
-static const uint32_t *clocks_or_none(const Knowledge *known, uint32_t block) {
-    const uint32_t *clocks = knowledge_clocks(known, block);
-    return clocks ? clocks : no_clocks;
-}
-
 /* `known` has changed. */
 static void find_own(RaceThread *thread) {
-    thread->own = clocks_or_none(thread->known, thread->block);
+    const uint32_t *clocks = knowledge_clocks(thread->known, thread->block);
+    thread->own = clocks ? clocks : no_clocks;
+    thread->alone = knowledge_blocks(thread->known) == (clocks ? 1 : 0);
 }
 
 static void thread_clear(RaceThread *thread) {
@@ -94,8 +92,8 @@ void race_block_start(Block *block) {
     if (!race_enabled()) return;
     lives++;
     for (unsigned i = 0; i < block->threads; i++)
-        race_threads[block->slot][i] =
-            (RaceThread){.clock = 1, .block = (uint32_t)block->linear, .thread = (uint16_t)i, .life = lives, .own = no_clocks};
+        race_threads[block->slot][i] = (RaceThread){
+            .clock = 1, .block = (uint32_t)block->linear, .thread = (uint16_t)i, .alone = true, .life = lives, .own = no_clocks};
     shadow_block_start(block);
 }
 
@@ -121,12 +119,14 @@ static void meet(Block *block, unsigned first, unsigned count, const unsigned *l
         clocks[i] = threads[i].clock++;
     }
     knowledge_learn(&all, (uint32_t)block->linear, first, count, clocks);
-    const uint32_t *own = clocks_or_none(all, (uint32_t)block->linear);
+    RaceThread met = {.block = (uint32_t)block->linear, .known = all};
+    find_own(&met);
     for (unsigned i = 0; i < count; i++) {
         if (lanes && !(*lanes >> i & 1)) continue;
         knowledge_drop(&threads[i].known);
         threads[i].known = knowledge_share(all);
-        threads[i].own = own;
+        threads[i].own = met.own;
+        threads[i].alone = met.alone;
     }
     knowledge_drop(&all);
 }
@@ -204,7 +204,7 @@ static inline uint32_t forget_next(void) {
 }
 
 /* Two of its reads, from a place on that `random` tells, around the end; without a read that place. */
-static inline Candidates candidates(const ShadowHead *head, uint32_t random) {
+static inline __attribute__((always_inline)) Candidates candidates(const ShadowHead *head, uint32_t random) {
     const unsigned from = random >> 16 & (WORD_ACCESSES - 1), reads = (uint8_t)~head->writes;
     unsigned left = (reads | reads << WORD_ACCESSES) >> from & ((1u << WORD_ACCESSES) - 1);
     if (!left) return (Candidates){(int)from, NO_SECOND};
@@ -329,10 +329,10 @@ static inline __attribute__((always_inline)) void access_word(ShadowWord word, u
     if (mine.flags & ACCESS_WRITES && !(mine.flags & ACCESS_ASYNC)) *written |= mine.bytes;
 }
 
-/* Of an access of several words. */
+/* Of an access of several words, the first `done` bytes of which are. */
 static __attribute__((noinline)) void access_words(const Shadow *shadow, const RaceThread *thread, Access mine, bool needs,
-                                                   const void *address, size_t bytes) {
-    const unsigned char *at = address, *const end = at + bytes;
+                                                   const void *address, size_t bytes, size_t done) {
+    const unsigned char *at = (const unsigned char *)address + done, *const end = (const unsigned char *)address + bytes;
     while (at < end && shadow_covers(shadow, at)) {
         const size_t offset = (uintptr_t)at % WORD_BYTES, index = shadow_index(shadow, at);
         const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
@@ -366,7 +366,7 @@ static inline __attribute__((always_inline)) void access_memory(const void *addr
                    .place = site.file ? place_of_site(site) : place_of_code(pc)};
     const size_t offset = (uintptr_t)address % WORD_BYTES, index = shadow_index(shadow, address);
     if (bytes > WORD_BYTES - offset) {
-        access_words(shadow, thread, mine, needs, address, bytes);
+        access_words(shadow, thread, mine, needs, address, bytes, 0);
         return;
     }
     mine.bytes = (uint8_t)(((1u << bytes) - 1) << offset);
@@ -374,14 +374,13 @@ static inline __attribute__((always_inline)) void access_memory(const void *addr
 }
 
 static __attribute__((noinline)) void plain_access(const void *address, size_t bytes, bool write, const void *pc) {
+    const Stack stack = engine.current->stack;
+    findings_settle();
+    if (within(address, stack.bottom, stack.bytes)) return;
     if (write)
         access_memory(address, bytes, ACCESS_WRITES, false, pc, (EmulatorSite){0});
     else
         access_memory(address, bytes, 0, true, pc, (EmulatorSite){0});
-}
-
-void race_plain_access(const void *address, size_t bytes, bool write, const void *pc) {
-    if (running) plain_access(address, bytes, write, pc);
 }
 
 /* ---- The usual plain access: of one word, all of whose other accesses that matter are this block's and ordered. Each function
@@ -392,7 +391,8 @@ typedef enum Order { BEFORE, UNORDERED, NOT_USUAL } Order;
 static inline __attribute__((always_inline)) Order usual_order(ShadowWord word, int i, const RaceThread *thread) {
     const unsigned who = word.head->who[i];
     const Where *where = where_of(word, i);
-    if (who & ACCESS_ASYNC || where->block != thread->block) return NOT_USUAL;
+    if (who & ACCESS_ASYNC) return NOT_USUAL;
+    if (where->block != thread->block) return thread->alone ? UNORDERED : NOT_USUAL;
     return who >> 5 == thread->thread || thread->own[who >> 5] >= where->clock ? BEFORE : UNORDERED;
 }
 
@@ -434,7 +434,8 @@ static inline __attribute__((always_inline)) bool usual_read(ShadowWord word, co
         const int i = __builtin_ctz(left);
         if (head->bytes[i] & mask && usual_order(word, i, thread) != BEFORE) return false;
     }
-    Access mine = {.block = thread->block, .thread = thread->thread, .bytes = (uint8_t)mask, .clock = thread->clock, .place = place};
+    Access mine = {
+        .block = thread->block, .thread = thread->thread, .bytes = (uint8_t)mask, .clock = thread->clock, .place = place};
     int i = own_read(word, &mine);
     if (i < 0 && head->count < WORD_ACCESSES) {
         i = head->count++;
@@ -468,24 +469,55 @@ static inline __attribute__((always_inline)) bool usual_write(ShadowWord word, c
     return true;
 }
 
+/* Of the word that holds `address`. */
+static inline __attribute__((always_inline)) bool usual_access(Place at, const void *address, unsigned mask, bool write,
+                                                               uint32_t place) {
+    const size_t index = shadow_index(at.shadow, address);
+    const ShadowWord word = shadow_word(at.shadow, index);
+    unsigned char *const written = &at.shadow->written[index];
+    usual_life(word.head, at.life);
+    if (!write) return (mask & ~(unsigned)*written) == 0 && usual_read(word, running, mask, place);
+    if (!usual_write(word, running, mask, place)) return false;
+    *written |= (unsigned char)mask;
+    return true;
+}
+
+/* All but its first `done` bytes, the long way. */
+static __attribute__((noinline)) void rest_of_access(const void *address, size_t bytes, size_t done, bool write, const void *pc) {
+    const Access mine = {.block = running->block,
+                         .thread = running->thread,
+                         .flags = write ? ACCESS_WRITES : 0,
+                         .clock = running->clock,
+                         .place = place_of_code(pc)};
+    access_words(shadow_of(address), running, mine, !write, address, bytes, done);
+}
+
 static inline __attribute__((always_inline)) void plain(const void *address, size_t bytes, bool write, const void *pc) {
-    const RaceThread *thread = running;
-    if (!thread) return;
+    if (!running) return;
     const Place at = usual_place(address, bytes, pc);
+    const uint32_t place = place_of_code(pc);
+    if (!at.shadow || findings_open) {
+        plain_access(address, bytes, write, pc);
+        return;
+    }
     const size_t offset = (uintptr_t)address % WORD_BYTES;
-    if (at.shadow && offset + bytes <= WORD_BYTES && !findings_open) {
-        const size_t index = shadow_index(at.shadow, address);
-        const ShadowWord word = shadow_word(at.shadow, index);
-        unsigned char *const written = &at.shadow->written[index];
-        const unsigned mask = ((1u << bytes) - 1) << offset;
-        usual_life(word.head, at.life);
-        if (write ? usual_write(word, thread, mask, place_of_code(pc))
-                  : (mask & ~(unsigned)*written) == 0 && usual_read(word, thread, mask, place_of_code(pc))) {
-            if (write) *written |= (unsigned char)mask;
+    if (offset + bytes <= WORD_BYTES) {
+        if (!usual_access(at, address, ((1u << bytes) - 1) << offset, write, place)) plain_access(address, bytes, write, pc);
+        return;
+    }
+    for (size_t done = 0; done < bytes;) {
+        const size_t from = (offset + done) % WORD_BYTES,
+                     length = bytes - done < WORD_BYTES - from ? bytes - done : WORD_BYTES - from;
+        if (!usual_access(at, (const unsigned char *)address + done, ((1u << length) - 1) << from, write, place)) {
+            rest_of_access(address, bytes, done, write, pc);
             return;
         }
+        done += length;
     }
-    plain_access(address, bytes, write, pc);
+}
+
+void race_plain_access(const void *address, size_t bytes, bool write, const void *pc) {
+    if (bytes > 0) plain(address, bytes, write, pc);
 }
 
 #define PLAIN(bytes)                                                                                                               \
@@ -499,6 +531,7 @@ PLAIN(1)
 PLAIN(2)
 PLAIN(4)
 PLAIN(8)
+PLAIN(16)
 
 /* Did the last write to the variable reach an operation of this scope in this block? */
 static bool reaches(const SyncVar *var, EmulatorScope scope, uint32_t block) {
