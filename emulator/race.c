@@ -29,12 +29,13 @@ static RaceThread race_threads[RESIDENT_MAX][BLOCK_THREADS_MAX] __attribute__((a
 static RaceThread *running; /* NULL: the host */
 static const uint32_t no_clocks[BLOCK_THREADS_MAX];
 
-/* The shared memory that the running thread may touch. */
+/* What the running thread may touch beside device memory: its stack and shared memory. */
 static struct {
+    Stack stack;
     const Shadow *variables;
     const unsigned char *dynamic;
     size_t dynamic_bytes;
-} own_shared;
+} reach;
 
 /* Numbers of launches and of blocks: what an earlier launch, or in shared memory an earlier block did no longer matters, as its end
  * orders everything. */
@@ -374,9 +375,8 @@ static inline __attribute__((always_inline)) void access_memory(const void *addr
 }
 
 static __attribute__((noinline)) void plain_access(const void *address, size_t bytes, bool write, const void *pc) {
-    const Stack stack = engine.current->stack;
-    findings_settle();
-    if (within(address, stack.bottom, stack.bytes)) return;
+    const EmulatorLaunch *launch = engine.launch;
+    if (within(address, launch->arguments, launch->argument_bytes)) return;
     if (write)
         access_memory(address, bytes, ACCESS_WRITES, false, pc, (EmulatorSite){0});
     else
@@ -414,10 +414,9 @@ typedef struct Place {
 static inline __attribute__((always_inline)) Place usual_place(const void *address, size_t bytes, const void *pc) {
     const struct Range *range = recent_of(pc);
     if (bytes_within(address, bytes, range->begin, range->bytes)) return (Place){&shadows.device, launch_life};
-    const Shadow *variables = own_shared.variables;
+    const Shadow *variables = reach.variables;
     if (bytes_within(address, bytes, variables->begin, variables->bytes)) return (Place){variables, running->life};
-    if (bytes_within(address, bytes, own_shared.dynamic, own_shared.dynamic_bytes))
-        return (Place){&shadows.dynamic_shared, running->life};
+    if (bytes_within(address, bytes, reach.dynamic, reach.dynamic_bytes)) return (Place){&shadows.dynamic_shared, running->life};
     return (Place){0};
 }
 
@@ -493,7 +492,7 @@ static __attribute__((noinline)) void rest_of_access(const void *address, size_t
 }
 
 static inline __attribute__((always_inline)) void plain(const void *address, size_t bytes, bool write, const void *pc) {
-    if (!running) return;
+    if (!running || within(address, reach.stack.bottom, reach.stack.bytes)) return; /* most are of local variables */
     const Place at = usual_place(address, bytes, pc);
     const uint32_t place = place_of_code(pc);
     if (!at.shadow || findings_open) {
@@ -631,10 +630,12 @@ void race_before_switch(const Fiber *next) {
     if (!race_enabled()) return;
     findings_settle();
     running = next ? &race_threads[next->block->slot][next->thread] : NULL;
-    if (!next || next->block == engine.current_block) return;
-    own_shared.variables = &shadows.static_shared[next->block->slot];
-    own_shared.dynamic = next->block->shared;
-    own_shared.dynamic_bytes = engine.launch->shared_bytes;
+    if (!next) return;
+    reach.stack = next->stack;
+    if (next->block == engine.current_block) return;
+    reach.variables = &shadows.static_shared[next->block->slot];
+    reach.dynamic = next->block->shared;
+    reach.dynamic_bytes = engine.launch->shared_bytes;
 }
 
 void race_host_wrote(const void *address, size_t bytes) {

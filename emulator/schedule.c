@@ -158,14 +158,14 @@ static void after_switch(void) {
 /* Makes `next` (NULL: the launcher) the running one, saving the present context in `from`. `kept`: where AddressSanitizer keeps
  * what it knows of this stack; NULL if nobody comes back to it. */
 static void switch_to(Fiber *next, Context *from, void **kept) {
-    race_before_switch(next);
     Context *to = &engine.launcher;
     Stack stack = engine.launcher_stack;
+    if (next && !next->stack.bottom) {
+        next->stack = stack_take();
+        context_make(&next->context, next->stack.bottom, next->stack.bytes, fiber_enter);
+    }
+    race_before_switch(next);
     if (next) {
-        if (!next->stack.bottom) {
-            next->stack = stack_take();
-            context_make(&next->context, next->stack.bottom, next->stack.bytes, fiber_enter);
-        }
         to = &next->context;
         stack = next->stack;
         if (engine.current_block != next->block) {
