@@ -10,11 +10,19 @@ static void step(const void *pc) {
     if (--emulator_countdown <= 0) schedule_preempt(pc);
 }
 
+/* Most accesses are of local variables: they cost as little as may be. */
 #define HOOK(name, ...)                                                                                                            \
+    static __attribute__((noinline)) void name##_late(void *address, const void *pc) {                                             \
+        schedule_preempt(pc);                                                                                                      \
+        __VA_ARGS__;                                                                                                               \
+    }                                                                                                                              \
     void name(void *address) {                                                                                                     \
         const void *pc = __builtin_return_address(0);                                                                              \
-        step(pc);                                                                                                                  \
-        __VA_ARGS__;                                                                                                               \
+        if (--emulator_countdown <= 0)                                                                                             \
+            name##_late(address, pc);                                                                                              \
+        else if (!race_is_local(address)) {                                                                                        \
+            __VA_ARGS__;                                                                                                           \
+        }                                                                                                                          \
     }
 
 #define HOOKS(bytes)                                                                                                               \

@@ -5,6 +5,9 @@
 #include "emulator/memory.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* Defined by hooks.c, which is linked exactly if the kernels are instrumented. */
 extern const bool race_hooks_linked __attribute__((weak));
@@ -29,9 +32,9 @@ static RaceThread race_threads[RESIDENT_MAX][BLOCK_THREADS_MAX] __attribute__((a
 static RaceThread *running; /* NULL: the host */
 static const uint32_t no_clocks[BLOCK_THREADS_MAX];
 
-/* What the running thread may touch beside device memory: its stack and shared memory. */
+/* What the running thread may touch beside device memory. */
+Stack race_stack;
 static struct {
-    Stack stack;
     const Shadow *variables;
     const unsigned char *dynamic;
     size_t dynamic_bytes;
@@ -221,17 +224,27 @@ static inline int to_forget(ShadowWord word, const RaceThread *thread, Access mi
     return one.second != NO_SECOND && happened_before(thread, mine, access_at(word, one.second)) ? one.second : one.first;
 }
 
+/* The accesses of a word that are plain reads of threads with this number: two bits each. */
+static inline unsigned reads_of(const ShadowHead *head, uint16_t thread) {
+    const uint16_t who = who_of(thread, 0);
+    unsigned found = 0;
+#ifdef __SSE2__
+    found = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi16(*(const __m128i *)head->who, _mm_set1_epi16((short)who)));
+#else
+    for (int i = 0; i < WORD_ACCESSES; i++) found |= head->who[i] == who ? 3u << 2 * i : 0;
+#endif
+    return found & ((1u << 2 * head->count) - 1);
+}
+
 /* The thread's own plain read that `mine` replaces; -1: none. One by the same instruction with nothing between becomes part of it.
  */
 static inline int own_read(ShadowWord word, Access *mine) {
-    typedef uint16_t Eight __attribute__((vector_size(16)));
-    typedef int64_t Two __attribute__((vector_size(16)));
-    const uint16_t own = who_of(mine->thread, 0);
-    const Two same = (Two)(*(const Eight *)word.head->who == own); /* mostly none of the eight */
-    if ((same[0] | same[1]) == 0) return -1;
-    for (int i = 0; i < word.head->count; i++) {
-        if (word.head->who[i] != own || where_of(word, i)->block != mine->block) continue;
-        if (where_of(word, i)->clock == mine->clock && where_of(word, i)->place == mine->place) mine->bytes |= word.head->bytes[i];
+    for (unsigned left = reads_of(word.head, mine->thread); left;) {
+        const int i = __builtin_ctz(left) / 2;
+        const Where *where = where_of(word, i);
+        left &= ~(3u << 2 * i);
+        if (where->block != mine->block) continue;
+        if (where->clock == mine->clock && where->place == mine->place) mine->bytes |= word.head->bytes[i];
         if (!(word.head->bytes[i] & ~mine->bytes)) return i;
     }
     return -1;
@@ -491,32 +504,31 @@ static __attribute__((noinline)) void rest_of_access(const void *address, size_t
     access_words(shadow_of(address), running, mine, !write, address, bytes, done);
 }
 
+/* One of whole words, whose number the compiler may know, or of part of one. */
 static inline __attribute__((always_inline)) void plain(const void *address, size_t bytes, bool write, const void *pc) {
-    if (!running || within(address, reach.stack.bottom, reach.stack.bytes)) return; /* most are of local variables */
+    if (!running || race_is_local(address)) return;
     const Place at = usual_place(address, bytes, pc);
-    const uint32_t place = place_of_code(pc);
-    if (!at.shadow || findings_open) {
+    const size_t offset = (uintptr_t)address % WORD_BYTES, step = bytes < WORD_BYTES ? bytes : WORD_BYTES;
+    if (!at.shadow || findings_open || (bytes < WORD_BYTES ? offset + bytes > WORD_BYTES : offset != 0)) {
         plain_access(address, bytes, write, pc);
         return;
     }
-    const size_t offset = (uintptr_t)address % WORD_BYTES;
-    if (offset + bytes <= WORD_BYTES) {
-        if (!usual_access(at, address, ((1u << bytes) - 1) << offset, write, place)) plain_access(address, bytes, write, pc);
-        return;
-    }
-    for (size_t done = 0; done < bytes;) {
-        const size_t from = (offset + done) % WORD_BYTES,
-                     length = bytes - done < WORD_BYTES - from ? bytes - done : WORD_BYTES - from;
-        if (!usual_access(at, (const unsigned char *)address + done, ((1u << length) - 1) << from, write, place)) {
-            rest_of_access(address, bytes, done, write, pc);
+    const unsigned mask = ((1u << step) - 1) << offset;
+    for (size_t done = 0; done < bytes; done += step)
+        if (!usual_access(at, (const unsigned char *)address + done, mask, write, place_of_code(pc))) {
+            if (done == 0)
+                plain_access(address, bytes, write, pc);
+            else
+                rest_of_access(address, bytes, done, write, pc);
             return;
         }
-        done += length;
-    }
 }
 
 void race_plain_access(const void *address, size_t bytes, bool write, const void *pc) {
-    if (bytes > 0) plain(address, bytes, write, pc);
+    if (bytes > 0 && bytes % WORD_BYTES == 0)
+        plain(address, bytes, write, pc);
+    else if (running)
+        plain_access(address, bytes, write, pc);
 }
 
 #define PLAIN(bytes)                                                                                                               \
@@ -631,7 +643,7 @@ void race_before_switch(const Fiber *next) {
     findings_settle();
     running = next ? &race_threads[next->block->slot][next->thread] : NULL;
     if (!next) return;
-    reach.stack = next->stack;
+    race_stack = next->stack;
     if (next->block == engine.current_block) return;
     reach.variables = &shadows.static_shared[next->block->slot];
     reach.dynamic = next->block->shared;

@@ -36,6 +36,11 @@ void race_copy_finish(const AsyncCopy *copy);
 uint32_t race_now(void);
 void race_volatile_access(const void *address, size_t bytes, bool write, const void *pc);
 void race_plain_access(const void *address, size_t bytes, bool write, const void *pc);
+/* The running thread's own stack: what lies there is its alone. */
+extern Stack race_stack;
+static inline bool race_is_local(const void *address) {
+    return (uintptr_t)address - (uintptr_t)race_stack.bottom < race_stack.bytes;
+}
 /* The same for the usual sizes. */
 void race_read1(const void *address, const void *pc);
 void race_read2(const void *address, const void *pc);
