@@ -487,6 +487,7 @@ static inline __attribute__((always_inline)) bool usual_access(Place at, const v
     const size_t index = shadow_index(at.shadow, address);
     const ShadowWord word = shadow_word(at.shadow, index);
     unsigned char *const written = &at.shadow->written[index];
+    if (mask != 0xff) __builtin_prefetch(word.rest); /* the other parts' accesses are likely there */
     usual_life(word.head, at.life);
     if (!write) return (mask & ~(unsigned)*written) == 0 && usual_read(word, running, mask, place);
     if (!usual_write(word, running, mask, place)) return false;
