@@ -327,15 +327,22 @@ static inline uint32_t life_in(const Shadow *shadow) {
     return shadow == &shadows.device || shadow == &shadows.variables ? launch_life : running->life;
 }
 
+/* The word is a launch's, or in shared memory a block's, for the first time. */
+static __attribute__((noinline)) void begin_life(const Shadow *shadow, size_t index, uint32_t life) {
+    ShadowHead *head = &shadow->heads[index];
+    head->life = life;
+    head->count = head->writes = 0;
+    if (shadow == reach.variables) shared_touch(shadow->begin + index * WORD_BYTES, WORD_BYTES);
+}
+
 /* needs: is what the memory held before part of the result? */
-static inline __attribute__((always_inline)) void access_word(ShadowWord word, unsigned char *written, uint32_t life,
-                                                              const RaceThread *thread, Access mine, bool needs,
-                                                              const void *address, size_t bytes) {
+static inline __attribute__((always_inline)) void access_word(const Shadow *shadow, size_t index, const RaceThread *thread,
+                                                              Access mine, bool needs, const void *address, size_t bytes) {
+    const ShadowWord word = shadow_word(shadow, index);
+    unsigned char *const written = &shadow->written[index];
+    const uint32_t life = life_in(shadow);
     if (needs && (mine.bytes & ~*written)) finding_unwritten(mine, address, bytes);
-    if (word.head->life != life) {
-        word.head->life = life;
-        word.head->count = word.head->writes = 0;
-    }
+    if (word.head->life != life) begin_life(shadow, index, life);
     if (mine.flags & ~(unsigned)ACCESS_ASYNC)
         check_write(word, thread, mine, address, bytes);
     else
@@ -351,7 +358,7 @@ static __attribute__((noinline)) void access_words(const Shadow *shadow, const R
         const size_t offset = (uintptr_t)at % WORD_BYTES, index = shadow_index(shadow, at);
         const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
         mine.bytes = (uint8_t)(((1u << length) - 1) << offset);
-        access_word(shadow_word(shadow, index), &shadow->written[index], life_in(shadow), thread, mine, needs, address, bytes);
+        access_word(shadow, index, thread, mine, needs, address, bytes);
         at += length;
     }
 }
@@ -384,7 +391,7 @@ static inline __attribute__((always_inline)) void access_memory(const void *addr
         return;
     }
     mine.bytes = (uint8_t)(((1u << bytes) - 1) << offset);
-    access_word(shadow_word(shadow, index), &shadow->written[index], life_in(shadow), thread, mine, needs, address, bytes);
+    access_word(shadow, index, thread, mine, needs, address, bytes);
 }
 
 static __attribute__((noinline)) void plain_access(const void *address, size_t bytes, bool write, const void *pc) {
@@ -431,12 +438,6 @@ static inline __attribute__((always_inline)) Place usual_place(const void *addre
     if (bytes_within(address, bytes, variables->begin, variables->bytes)) return (Place){variables, running->life};
     if (bytes_within(address, bytes, reach.dynamic, reach.dynamic_bytes)) return (Place){&shadows.dynamic_shared, running->life};
     return (Place){0};
-}
-
-static inline __attribute__((always_inline)) void usual_life(ShadowHead *head, uint32_t life) {
-    if (head->life == life) return;
-    head->life = life;
-    head->count = head->writes = 0;
 }
 
 static inline __attribute__((always_inline)) bool usual_read(ShadowWord word, const RaceThread *thread, unsigned mask,
@@ -488,7 +489,7 @@ static inline __attribute__((always_inline)) bool usual_access(Place at, const v
     const ShadowWord word = shadow_word(at.shadow, index);
     unsigned char *const written = &at.shadow->written[index];
     if (mask != 0xff) __builtin_prefetch(word.rest); /* the other parts' accesses are likely there */
-    usual_life(word.head, at.life);
+    if (word.head->life != at.life) begin_life(at.shadow, index, at.life);
     if (!write) return (mask & ~(unsigned)*written) == 0 && usual_read(word, running, mask, place);
     if (!usual_write(word, running, mask, place)) return false;
     *written |= (unsigned char)mask;
