@@ -78,23 +78,24 @@ typedef struct AsyncCopy {
     uint32_t clock; /* the thread's when it arrived there */
 } AsyncCopy;
 
+/* Its first line of the cache is all that a switch needs. */
 typedef struct Fiber {
     Context context;
-    Stack stack;           /* bottom is NULL until the thread first runs */
-    void *sanitizer_stack; /* AddressSanitizer's, kept while another fiber runs */
+    Stack stack;              /* bottom is NULL until the thread first runs */
+    void *sanitizer_stack;    /* AddressSanitizer's, kept while another fiber runs */
+    const void *preempted_at; /* code address of its last preemption; NULL after an operation */
     struct Block *block;
-    unsigned thread, rank; /* linear index in the block; place in the running order */
+    uint16_t thread, rank; /* linear index in the block; place in the running order */
     unsigned index[3];     /* threadIdx */
     FiberState state;
-    EmulatorSite site;        /* the operation it waits in or last came from */
-    const void *preempted_at; /* code address of its last preemption; NULL after an operation */
+    EmulatorSite site; /* the operation it waits in or last came from */
     EmulatorBarrier barrier;
     int predicate;
     WarpCall call;
     uint64_t result;           /* of the operation it waited in */
     AsyncCopy *copies, *bound; /* bound: to a barrier */
     unsigned copy_groups;      /* committed */
-} Fiber;
+} __attribute__((aligned(64))) Fiber;
 
 typedef struct Block {
     bool resident;

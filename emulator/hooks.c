@@ -10,19 +10,27 @@ static void step(const void *pc) {
     if (--emulator_countdown <= 0) schedule_preempt(pc);
 }
 
+/* Most accesses are of local variables: they cost as little as may be. */
 #define HOOK(name, ...)                                                                                                            \
+    static __attribute__((noinline)) void name##_late(void *address, const void *pc) {                                             \
+        schedule_preempt(pc);                                                                                                      \
+        __VA_ARGS__;                                                                                                               \
+    }                                                                                                                              \
     void name(void *address) {                                                                                                     \
         const void *pc = __builtin_return_address(0);                                                                              \
-        step(pc);                                                                                                                  \
-        __VA_ARGS__;                                                                                                               \
+        if (--emulator_countdown <= 0)                                                                                             \
+            name##_late(address, pc);                                                                                              \
+        else if (!race_is_local(address)) {                                                                                        \
+            __VA_ARGS__;                                                                                                           \
+        }                                                                                                                          \
     }
 
 #define HOOKS(bytes)                                                                                                               \
-    HOOK(__tsan_read##bytes, race_plain_access(address, bytes, false, pc))                                                         \
-    HOOK(__tsan_write##bytes, race_plain_access(address, bytes, true, pc))                                                         \
-    HOOK(__tsan_read_write##bytes, race_plain_access(address, bytes, false, pc); race_plain_access(address, bytes, true, pc))      \
-    HOOK(__tsan_unaligned_read##bytes, race_plain_access(address, bytes, false, pc))                                               \
-    HOOK(__tsan_unaligned_write##bytes, race_plain_access(address, bytes, true, pc))                                               \
+    HOOK(__tsan_read##bytes, race_read##bytes(address, pc))                                                                        \
+    HOOK(__tsan_write##bytes, race_write##bytes(address, pc))                                                                      \
+    HOOK(__tsan_read_write##bytes, race_read##bytes(address, pc); race_write##bytes(address, pc))                                  \
+    HOOK(__tsan_unaligned_read##bytes, race_read##bytes(address, pc))                                                              \
+    HOOK(__tsan_unaligned_write##bytes, race_write##bytes(address, pc))                                                            \
     HOOK(__tsan_volatile_read##bytes, race_volatile_access(address, bytes, false, pc))                                             \
     HOOK(__tsan_volatile_write##bytes, race_volatile_access(address, bytes, true, pc))                                             \
     HOOK(__tsan_unaligned_volatile_read##bytes, race_volatile_access(address, bytes, false, pc))                                   \

@@ -84,6 +84,10 @@ const uint32_t *knowledge_clocks(const Knowledge *self, uint32_t block) {
     return self && at < self->count && self->entries[at].block == block ? self->entries[at].clocks->clock : NULL;
 }
 
+unsigned knowledge_blocks(const Knowledge *self) {
+    return self ? self->count : 0;
+}
+
 bool knowledge_has(const Knowledge *self, uint32_t block, unsigned thread, uint32_t clock) {
     const uint32_t *clocks = knowledge_clocks(self, block);
     return clocks && clocks[thread] >= clock;

@@ -325,6 +325,9 @@ enum { REGION_MARGIN = 4096 };
 static unsigned char *slots;
 static unsigned char *static_begin;
 static size_t static_bytes;
+/* Of these, from where to where the launch's blocks have touched any: only that much is filled and copied. All, where nobody says
+ * what is touched. */
+static size_t used_from, used_to;
 
 static unsigned char fresh_byte(const Block *block) {
     static const unsigned char patterns[] = {0xff, 0x7e, 0xfe};
@@ -347,6 +350,8 @@ void shared_launch_start(const EmulatorLaunch *launch) {
     static_begin = NULL;
     static_bytes = 0;
     (void)symbol_section(launch->kernel, section, &static_begin, &static_bytes);
+    used_from = race_enabled() ? static_bytes : 0;
+    used_to = race_enabled() ? 0 : static_bytes;
 }
 
 void shared_launch_finish(void) {
@@ -364,7 +369,30 @@ void shared_block_start(Block *block) {
     if (static_bytes == 0) return;
     if (!block->statics) block->statics = malloc(static_bytes);
     if (!block->statics) fault_internal("no memory for a block's __shared__ variables");
-    bytes_fill(block->statics, fresh_byte(block), static_bytes);
+    if (used_from < used_to) bytes_fill(block->statics + used_from, fresh_byte(block), used_to - used_from);
+}
+
+/* More of them is in use: fresh for every block. */
+static void use(size_t from, size_t to) {
+    if (from >= to) return;
+    for (int slot = 0; slot < RESIDENT_MAX; slot++) {
+        const Block *block = &engine.blocks[slot];
+        if (!block->resident || !block->statics) continue;
+        bytes_fill(block == engine.current_block ? static_begin + from : block->statics + from, fresh_byte(block), to - from);
+    }
+}
+
+void shared_touch(const void *address, size_t bytes) {
+    enum { LINE = 64 };
+    const unsigned char *at = address;
+    const size_t from = at > static_begin ? (size_t)(at - static_begin) / LINE * LINE : 0,
+                 end = ((size_t)(at + bytes - static_begin) + LINE - 1) / LINE * LINE, to = end < static_bytes ? end : static_bytes;
+    if (used_from <= from && to <= used_to) return;
+    if (used_from > used_to) used_from = used_to = from;
+    use(from, used_from);
+    use(used_to, to);
+    if (from < used_from) used_from = from;
+    if (to > used_to) used_to = to;
 }
 
 void shared_block_finish(Block *block) {
@@ -372,9 +400,10 @@ void shared_block_finish(Block *block) {
 }
 
 void shared_change_block(Block *from, Block *to) {
-    if (static_bytes == 0) return;
-    if (from && from->resident) bytes_copy(from->statics, static_begin, static_bytes);
-    if (to) bytes_copy(static_begin, to->statics, static_bytes);
+    if (used_from >= used_to) return;
+    const size_t bytes = used_to - used_from;
+    if (from && from->resident) bytes_copy(from->statics + used_from, static_begin + used_from, bytes);
+    if (to) bytes_copy(static_begin + used_from, to->statics + used_from, bytes);
 }
 
 bool shared_is_static(const void *address) {

@@ -58,6 +58,8 @@ void shared_change_block(Block *from, Block *to);
 /* Is the address within a static __shared__ variable's section / within a resident block's dynamic memory (whose, then)? */
 bool shared_is_static(const void *address);
 Block *shared_dynamic_owner(const void *address);
+/* The running block is about to touch these bytes of them for the first time. */
+void shared_touch(const void *address, size_t bytes);
 void shared_static_range(unsigned char **begin, size_t *bytes);
 
 /* Each slot's dynamic memory lies in a region of its own, this many bytes apart. */

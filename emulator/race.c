@@ -5,6 +5,9 @@
 #include "emulator/memory.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* Defined by hooks.c, which is linked exactly if the kernels are instrumented. */
 extern const bool race_hooks_linked __attribute__((weak));
@@ -15,16 +18,27 @@ bool race_enabled(void) {
 
 /* One line of the cache. */
 typedef struct RaceThread {
-    uint32_t clock, block, thread;
+    uint32_t block, clock; /* as in Where */
+    uint16_t thread;
+    bool alone;             /* it knows nothing of other blocks */
     uint32_t life;          /* its block's number */
     Knowledge *known;       /* what happened before whatever this thread does now */
-    const uint32_t *own;    /* in it, its own block's clocks */
+    const uint32_t *own;    /* in it, its own block's clocks; none: all 0 */
     Knowledge *released[2]; /* by scope: what its last fence published: its later atomic writes carry it */
     Knowledge *pending[2];  /* by scope: what its atomic reads brought; its next fence makes it known */
 } RaceThread;
 
 static RaceThread race_threads[RESIDENT_MAX][BLOCK_THREADS_MAX] __attribute__((aligned(64)));
-static RaceThread *running;
+static RaceThread *running; /* NULL: the host */
+static const uint32_t no_clocks[BLOCK_THREADS_MAX];
+
+/* What the running thread may touch beside device memory. */
+Stack race_stack;
+static struct {
+    const Shadow *variables;
+    const unsigned char *dynamic;
+    size_t dynamic_bytes;
+} reach;
 
 /* Numbers of launches and of blocks: what an earlier launch, or in shared memory an earlier block did no longer matters, as its end
  * orders everything. */
@@ -32,7 +46,9 @@ static uint32_t lives, launch_life;
 
 /* `known` has changed. */
 static void find_own(RaceThread *thread) {
-    thread->own = knowledge_clocks(thread->known, thread->block);
+    const uint32_t *clocks = knowledge_clocks(thread->known, thread->block);
+    thread->own = clocks ? clocks : no_clocks;
+    thread->alone = knowledge_blocks(thread->known) == (clocks ? 1 : 0);
 }
 
 static void thread_clear(RaceThread *thread) {
@@ -80,7 +96,8 @@ void race_block_start(Block *block) {
     if (!race_enabled()) return;
     lives++;
     for (unsigned i = 0; i < block->threads; i++)
-        race_threads[block->slot][i] = (RaceThread){.clock = 1, .block = (uint32_t)block->linear, .thread = i, .life = lives};
+        race_threads[block->slot][i] = (RaceThread){
+            .clock = 1, .block = (uint32_t)block->linear, .thread = (uint16_t)i, .alone = true, .life = lives, .own = no_clocks};
     shadow_block_start(block);
 }
 
@@ -106,12 +123,14 @@ static void meet(Block *block, unsigned first, unsigned count, const unsigned *l
         clocks[i] = threads[i].clock++;
     }
     knowledge_learn(&all, (uint32_t)block->linear, first, count, clocks);
-    const uint32_t *own = knowledge_clocks(all, (uint32_t)block->linear);
+    RaceThread met = {.block = (uint32_t)block->linear, .known = all};
+    find_own(&met);
     for (unsigned i = 0; i < count; i++) {
         if (lanes && !(*lanes >> i & 1)) continue;
         knowledge_drop(&threads[i].known);
         threads[i].known = knowledge_share(all);
-        threads[i].own = own;
+        threads[i].own = met.own;
+        threads[i].alone = met.alone;
     }
     knowledge_drop(&all);
 }
@@ -155,7 +174,7 @@ void race_fence(EmulatorScope scope) {
 static inline bool happened_before(const RaceThread *thread, Access mine, Access access) {
     if (access.flags & ACCESS_ASYNC) return false;
     if (access.block != mine.block) return knowledge_has(thread->known, access.block, access.thread, access.clock);
-    return access.thread == mine.thread || (thread->own && thread->own[access.thread] >= access.clock);
+    return access.thread == mine.thread || thread->own[access.thread] >= access.clock;
 }
 
 /* Atomics race if one is for its block alone and the other comes from elsewhere. */
@@ -177,31 +196,55 @@ static bool replaces(Access mine, Access old, bool ordered) {
     return !(old.flags & ACCESS_OF_BLOCK) || (mine.flags & ACCESS_OF_BLOCK && mine.block == old.block);
 }
 
-/* Of a word that remembers as many accesses as it can: one of two reads, the second if it happened before this thread. */
-static inline int to_forget(ShadowWord word, const RaceThread *thread, Access mine) {
-    static uint32_t state = 1;
-    state = state * 1664525 + 1013904223;
-    const unsigned from = state >> 16 & (WORD_ACCESSES - 1), reads = (uint8_t)~word.head->writes;
-    unsigned left = (reads | reads << WORD_ACCESSES) >> from & ((1u << WORD_ACCESSES) - 1); /* from `from` on, around the end */
-    if (!left) return (int)from;
+/* Of a word that remembers as many accesses as it can one is forgotten. */
+static uint32_t forgetting = 1;
+enum { NO_SECOND = -1 };
+typedef struct Candidates {
+    int first, second;
+} Candidates;
+
+static inline uint32_t forget_next(void) {
+    return forgetting * 1664525 + 1013904223;
+}
+
+/* Two of its reads, from a place on that `random` tells, around the end; without a read that place. */
+static inline __attribute__((always_inline)) Candidates candidates(const ShadowHead *head, uint32_t random) {
+    const unsigned from = random >> 16 & (WORD_ACCESSES - 1), reads = (uint8_t)~head->writes;
+    unsigned left = (reads | reads << WORD_ACCESSES) >> from & ((1u << WORD_ACCESSES) - 1);
+    if (!left) return (Candidates){(int)from, NO_SECOND};
     const int first = (int)(from + (unsigned)__builtin_ctz(left)) % WORD_ACCESSES;
     left &= left - 1;
-    if (!left) return first;
-    const int second = (int)(from + (unsigned)__builtin_ctz(left)) % WORD_ACCESSES;
-    return happened_before(thread, mine, access_at(word, second)) ? second : first;
+    return (Candidates){first, left ? (int)(from + (unsigned)__builtin_ctz(left)) % WORD_ACCESSES : NO_SECOND};
+}
+
+/* The second if it happened before this thread. */
+static inline int to_forget(ShadowWord word, const RaceThread *thread, Access mine) {
+    forgetting = forget_next();
+    const Candidates one = candidates(word.head, forgetting);
+    return one.second != NO_SECOND && happened_before(thread, mine, access_at(word, one.second)) ? one.second : one.first;
+}
+
+/* The accesses of a word that are plain reads of threads with this number: two bits each. */
+static inline unsigned reads_of(const ShadowHead *head, uint16_t thread) {
+    const uint16_t who = who_of(thread, 0);
+    unsigned found = 0;
+#ifdef __SSE2__
+    found = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi16(*(const __m128i *)head->who, _mm_set1_epi16((short)who)));
+#else
+    for (int i = 0; i < WORD_ACCESSES; i++) found |= head->who[i] == who ? 3u << 2 * i : 0;
+#endif
+    return found & ((1u << 2 * head->count) - 1);
 }
 
 /* The thread's own plain read that `mine` replaces; -1: none. One by the same instruction with nothing between becomes part of it.
  */
 static inline int own_read(ShadowWord word, Access *mine) {
-    typedef uint16_t Eight __attribute__((vector_size(16)));
-    typedef int64_t Two __attribute__((vector_size(16)));
-    const uint16_t own = who_of(mine->thread, 0);
-    const Two same = (Two)(*(const Eight *)word.head->who == own); /* mostly none of the eight */
-    if ((same[0] | same[1]) == 0) return -1;
-    for (int i = 0; i < word.head->count; i++) {
-        if (word.head->who[i] != own || where_of(word, i)->block != mine->block) continue;
-        if (where_of(word, i)->clock == mine->clock && where_of(word, i)->place == mine->place) mine->bytes |= word.head->bytes[i];
+    for (unsigned left = reads_of(word.head, mine->thread); left;) {
+        const int i = __builtin_ctz(left) / 2;
+        const Where *where = where_of(word, i);
+        left &= ~(3u << 2 * i);
+        if (where->block != mine->block) continue;
+        if (where->clock == mine->clock && where->place == mine->place) mine->bytes |= word.head->bytes[i];
         if (!(word.head->bytes[i] & ~mine->bytes)) return i;
     }
     return -1;
@@ -284,15 +327,22 @@ static inline uint32_t life_in(const Shadow *shadow) {
     return shadow == &shadows.device || shadow == &shadows.variables ? launch_life : running->life;
 }
 
+/* The word is a launch's, or in shared memory a block's, for the first time. */
+static __attribute__((noinline)) void begin_life(const Shadow *shadow, size_t index, uint32_t life) {
+    ShadowHead *head = &shadow->heads[index];
+    head->life = life;
+    head->count = head->writes = 0;
+    if (shadow == reach.variables) shared_touch(shadow->begin + index * WORD_BYTES, WORD_BYTES);
+}
+
 /* needs: is what the memory held before part of the result? */
-static inline __attribute__((always_inline)) void access_word(ShadowWord word, unsigned char *written, uint32_t life,
-                                                              const RaceThread *thread, Access mine, bool needs,
-                                                              const void *address, size_t bytes) {
+static inline __attribute__((always_inline)) void access_word(const Shadow *shadow, size_t index, const RaceThread *thread,
+                                                              Access mine, bool needs, const void *address, size_t bytes) {
+    const ShadowWord word = shadow_word(shadow, index);
+    unsigned char *const written = &shadow->written[index];
+    const uint32_t life = life_in(shadow);
     if (needs && (mine.bytes & ~*written)) finding_unwritten(mine, address, bytes);
-    if (word.head->life != life) {
-        word.head->life = life;
-        word.head->count = word.head->writes = 0;
-    }
+    if (word.head->life != life) begin_life(shadow, index, life);
     if (mine.flags & ~(unsigned)ACCESS_ASYNC)
         check_write(word, thread, mine, address, bytes);
     else
@@ -300,15 +350,15 @@ static inline __attribute__((always_inline)) void access_word(ShadowWord word, u
     if (mine.flags & ACCESS_WRITES && !(mine.flags & ACCESS_ASYNC)) *written |= mine.bytes;
 }
 
-/* Of an access of several words. */
+/* Of an access of several words, the first `done` bytes of which are. */
 static __attribute__((noinline)) void access_words(const Shadow *shadow, const RaceThread *thread, Access mine, bool needs,
-                                                   const void *address, size_t bytes) {
-    const unsigned char *at = address, *const end = at + bytes;
+                                                   const void *address, size_t bytes, size_t done) {
+    const unsigned char *at = (const unsigned char *)address + done, *const end = (const unsigned char *)address + bytes;
     while (at < end && shadow_covers(shadow, at)) {
         const size_t offset = (uintptr_t)at % WORD_BYTES, index = shadow_index(shadow, at);
         const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
         mine.bytes = (uint8_t)(((1u << length) - 1) << offset);
-        access_word(shadow_word(shadow, index), &shadow->written[index], life_in(shadow), thread, mine, needs, address, bytes);
+        access_word(shadow, index, thread, mine, needs, address, bytes);
         at += length;
     }
 }
@@ -331,26 +381,170 @@ static inline __attribute__((always_inline)) void access_memory(const void *addr
     if (flags & ACCESS_WRITES && emulator_settings.schedules > 1) shadow_before_write(address, bytes);
     const RaceThread *thread = running;
     Access mine = {.block = thread->block,
-                   .thread = (uint16_t)thread->thread,
+                   .thread = thread->thread,
                    .flags = (uint8_t)flags,
                    .clock = thread->clock,
                    .place = site.file ? place_of_site(site) : place_of_code(pc)};
     const size_t offset = (uintptr_t)address % WORD_BYTES, index = shadow_index(shadow, address);
     if (bytes > WORD_BYTES - offset) {
-        access_words(shadow, thread, mine, needs, address, bytes);
+        access_words(shadow, thread, mine, needs, address, bytes, 0);
         return;
     }
     mine.bytes = (uint8_t)(((1u << bytes) - 1) << offset);
-    access_word(shadow_word(shadow, index), &shadow->written[index], life_in(shadow), thread, mine, needs, address, bytes);
+    access_word(shadow, index, thread, mine, needs, address, bytes);
 }
 
-void race_plain_access(const void *address, size_t bytes, bool write, const void *pc) {
-    if (!engine.current) return;
+static __attribute__((noinline)) void plain_access(const void *address, size_t bytes, bool write, const void *pc) {
+    const EmulatorLaunch *launch = engine.launch;
+    if (within(address, launch->arguments, launch->argument_bytes)) return;
     if (write)
         access_memory(address, bytes, ACCESS_WRITES, false, pc, (EmulatorSite){0});
     else
         access_memory(address, bytes, 0, true, pc, (EmulatorSite){0});
 }
+
+/* ---- The usual plain access: of one word, all of whose other accesses that matter are this block's and ordered. Each function
+ * below says whether it is one, and if not has changed nothing that counts; then plain_access() does it all. */
+
+typedef enum Order { BEFORE, UNORDERED, NOT_USUAL } Order;
+
+static inline __attribute__((always_inline)) Order usual_order(ShadowWord word, int i, const RaceThread *thread) {
+    const unsigned who = word.head->who[i];
+    const Where *where = where_of(word, i);
+    if (who & ACCESS_ASYNC) return NOT_USUAL;
+    if (where->block != thread->block) return thread->alone ? UNORDERED : NOT_USUAL;
+    return who >> 5 == thread->thread || thread->own[who >> 5] >= where->clock ? BEFORE : UNORDERED;
+}
+
+static inline __attribute__((always_inline)) void usual_put(ShadowWord word, int i, const RaceThread *thread, unsigned mask,
+                                                            unsigned flags, uint32_t place) {
+    Where *where = where_of(word, i);
+    word.head->bytes[i] = (uint8_t)mask;
+    word.head->who[i] = who_of(thread->thread, flags);
+    memcpy(where, &thread->block, sizeof where->block + sizeof where->clock);
+    where->place = place;
+}
+
+typedef struct Place {
+    const Shadow *shadow;
+    uint32_t life;
+} Place;
+
+/* Where the address lies, if it may be touched; shadow is NULL if it takes longer to tell. */
+static inline __attribute__((always_inline)) Place usual_place(const void *address, size_t bytes, const void *pc) {
+    const struct Range *range = recent_of(pc);
+    if (bytes_within(address, bytes, range->begin, range->bytes)) return (Place){&shadows.device, launch_life};
+    const Shadow *variables = reach.variables;
+    if (bytes_within(address, bytes, variables->begin, variables->bytes)) return (Place){variables, running->life};
+    if (bytes_within(address, bytes, reach.dynamic, reach.dynamic_bytes)) return (Place){&shadows.dynamic_shared, running->life};
+    return (Place){0};
+}
+
+static inline __attribute__((always_inline)) bool usual_read(ShadowWord word, const RaceThread *thread, unsigned mask,
+                                                             uint32_t place) {
+    ShadowHead *head = word.head;
+    for (unsigned left = head->writes; left; left &= left - 1) {
+        const int i = __builtin_ctz(left);
+        if (head->bytes[i] & mask && usual_order(word, i, thread) != BEFORE) return false;
+    }
+    Access mine = {
+        .block = thread->block, .thread = thread->thread, .bytes = (uint8_t)mask, .clock = thread->clock, .place = place};
+    int i = own_read(word, &mine);
+    if (i < 0 && head->count < WORD_ACCESSES) {
+        i = head->count++;
+    } else if (i < 0) {
+        const uint32_t random = forget_next();
+        const Candidates one = candidates(head, random);
+        const Order order = one.second == NO_SECOND ? UNORDERED : usual_order(word, one.second, thread);
+        if (order == NOT_USUAL || head->writes == 0xff) return false;
+        i = order == BEFORE ? one.second : one.first;
+        forgetting = random;
+    }
+    usual_put(word, i, thread, mine.bytes, 0, place);
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool usual_write(ShadowWord word, const RaceThread *thread, unsigned mask,
+                                                              uint32_t place) {
+    ShadowHead *head = word.head;
+    int dropped = 0;
+    for (int i = 0; i < head->count; i++) {
+        if (!(head->bytes[i] & mask)) continue; /* beside it: a neighbour's */
+        if ((head->bytes[i] & ~mask) || usual_order(word, i, thread) != BEFORE) return false;
+        dropped++;
+    }
+    if (dropped == head->count)
+        head->count = head->writes = 0;
+    else if (dropped > 0 || head->count == WORD_ACCESSES)
+        return false;
+    head->writes |= (uint8_t)(1u << head->count);
+    usual_put(word, head->count++, thread, mask, ACCESS_WRITES, place);
+    return true;
+}
+
+/* Of the word that holds `address`. */
+static inline __attribute__((always_inline)) bool usual_access(Place at, const void *address, unsigned mask, bool write,
+                                                               uint32_t place) {
+    const size_t index = shadow_index(at.shadow, address);
+    const ShadowWord word = shadow_word(at.shadow, index);
+    unsigned char *const written = &at.shadow->written[index];
+    if (mask != 0xff) __builtin_prefetch(word.rest); /* the other parts' accesses are likely there */
+    if (word.head->life != at.life) begin_life(at.shadow, index, at.life);
+    if (!write) return (mask & ~(unsigned)*written) == 0 && usual_read(word, running, mask, place);
+    if (!usual_write(word, running, mask, place)) return false;
+    *written |= (unsigned char)mask;
+    return true;
+}
+
+/* All but its first `done` bytes, the long way. */
+static __attribute__((noinline)) void rest_of_access(const void *address, size_t bytes, size_t done, bool write, const void *pc) {
+    const Access mine = {.block = running->block,
+                         .thread = running->thread,
+                         .flags = write ? ACCESS_WRITES : 0,
+                         .clock = running->clock,
+                         .place = place_of_code(pc)};
+    access_words(shadow_of(address), running, mine, !write, address, bytes, done);
+}
+
+/* One of whole words, whose number the compiler may know, or of part of one. */
+static inline __attribute__((always_inline)) void plain(const void *address, size_t bytes, bool write, const void *pc) {
+    if (!running || race_is_local(address)) return;
+    const Place at = usual_place(address, bytes, pc);
+    const size_t offset = (uintptr_t)address % WORD_BYTES, step = bytes < WORD_BYTES ? bytes : WORD_BYTES;
+    if (!at.shadow || findings_open || (bytes < WORD_BYTES ? offset + bytes > WORD_BYTES : offset != 0)) {
+        plain_access(address, bytes, write, pc);
+        return;
+    }
+    const unsigned mask = ((1u << step) - 1) << offset;
+    for (size_t done = 0; done < bytes; done += step)
+        if (!usual_access(at, (const unsigned char *)address + done, mask, write, place_of_code(pc))) {
+            if (done == 0)
+                plain_access(address, bytes, write, pc);
+            else
+                rest_of_access(address, bytes, done, write, pc);
+            return;
+        }
+}
+
+void race_plain_access(const void *address, size_t bytes, bool write, const void *pc) {
+    if (bytes > 0 && bytes % WORD_BYTES == 0)
+        plain(address, bytes, write, pc);
+    else if (running)
+        plain_access(address, bytes, write, pc);
+}
+
+#define PLAIN(bytes)                                                                                                               \
+    void race_read##bytes(const void *address, const void *pc) {                                                                   \
+        plain(address, bytes, false, pc);                                                                                          \
+    }                                                                                                                              \
+    void race_write##bytes(const void *address, const void *pc) {                                                                  \
+        plain(address, bytes, true, pc);                                                                                           \
+    }
+PLAIN(1)
+PLAIN(2)
+PLAIN(4)
+PLAIN(8)
+PLAIN(16)
 
 /* Did the last write to the variable reach an operation of this scope in this block? */
 static bool reaches(const SyncVar *var, EmulatorScope scope, uint32_t block) {
@@ -450,6 +644,12 @@ void race_before_switch(const Fiber *next) {
     if (!race_enabled()) return;
     findings_settle();
     running = next ? &race_threads[next->block->slot][next->thread] : NULL;
+    if (!next) return;
+    race_stack = next->stack;
+    if (next->block == engine.current_block) return;
+    reach.variables = &shadows.static_shared[next->block->slot];
+    reach.dynamic = next->block->shared;
+    reach.dynamic_bytes = engine.launch->shared_bytes;
 }
 
 void race_host_wrote(const void *address, size_t bytes) {

@@ -35,6 +35,22 @@ void race_copy_finish(const AsyncCopy *copy);
 uint32_t race_now(void);
 void race_volatile_access(const void *address, size_t bytes, bool write, const void *pc);
 void race_plain_access(const void *address, size_t bytes, bool write, const void *pc);
+/* The running thread's own stack: what lies there is its alone. */
+extern Stack race_stack;
+static inline bool race_is_local(const void *address) {
+    return (uintptr_t)address - (uintptr_t)race_stack.bottom < race_stack.bytes;
+}
+/* The same for the usual sizes. */
+void race_read1(const void *address, const void *pc);
+void race_read2(const void *address, const void *pc);
+void race_read4(const void *address, const void *pc);
+void race_read8(const void *address, const void *pc);
+void race_read16(const void *address, const void *pc);
+void race_write1(const void *address, const void *pc);
+void race_write2(const void *address, const void *pc);
+void race_write4(const void *address, const void *pc);
+void race_write8(const void *address, const void *pc);
+void race_write16(const void *address, const void *pc);
 /* The host or a runtime call wrote these bytes of device memory: they count as initialised. Or: their contents are undefined. */
 void race_host_wrote(const void *address, size_t bytes);
 void race_host_allocated(const void *address, size_t bytes);
@@ -65,6 +81,8 @@ void knowledge_drop(Knowledge **self);
 bool knowledge_has(const Knowledge *self, uint32_t block, unsigned thread, uint32_t clock);
 /* Of all threads of a block, up to which clock; NULL: none. */
 const uint32_t *knowledge_clocks(const Knowledge *self, uint32_t block);
+/* Of how many blocks something is known. */
+unsigned knowledge_blocks(const Knowledge *self);
 /* self = self and other. */
 void knowledge_join(Knowledge **self, Knowledge *other);
 /* self = self and the clocks of these threads of one block; clocks[i] is that of thread first + i, 0 for those left out. */
@@ -121,7 +139,9 @@ static inline uint16_t who_of(unsigned thread, unsigned flags) {
 }
 
 static inline Where *where_of(ShadowWord word, int i) {
-    return i < NEAR_ACCESSES ? &word.head->near[i] : &word.rest->accesses[i - NEAR_ACCESSES];
+    /* Hard to predict, so without a branch. */
+    const uintptr_t near = (uintptr_t)word.head->near, far = (uintptr_t)word.rest - NEAR_ACCESSES * sizeof(Where);
+    return (Where *)((i < NEAR_ACCESSES ? near : far) + (unsigned)i * sizeof(Where));
 }
 
 static inline Access access_at(ShadowWord word, int i) {

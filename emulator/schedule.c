@@ -20,13 +20,24 @@ struct BuiltIn {
 
 enum { RANDOM_STEPS = 24, RANDOM_TURNS = 64, ORDERED_STEPS = 4096, PAUSE_STEPS = 64 };
 
-uint32_t engine_random(uint32_t below) {
-    const uint64_t bits = rng_at((uint64_t)emulator_settings.seed, engine.random_counter++) >> 32;
+/* What the next engine_random() returns. */
+static inline uint32_t random_ahead(uint32_t below) {
+    const uint64_t bits = rng_at((uint64_t)emulator_settings.seed, engine.random_counter) >> 32;
     return (uint32_t)((bits * below) >> 32);
 }
 
+static inline uint32_t random_below(uint32_t below) {
+    const uint32_t drawn = random_ahead(below);
+    engine.random_counter++;
+    return drawn;
+}
+
+uint32_t engine_random(uint32_t below) {
+    return random_below(below);
+}
+
 static void restart_countdown(void) {
-    emulator_countdown = emulator_settings.order == ORDER_RANDOM ? 1 + (int)engine_random(RANDOM_STEPS) : ORDERED_STEPS;
+    emulator_countdown = emulator_settings.order == ORDER_RANDOM ? 1 + (int)random_below(RANDOM_STEPS) : ORDERED_STEPS;
 }
 
 /* A block's life in its slot: fresh fibers in a fresh order, fresh shared memory. */
@@ -46,7 +57,7 @@ static void set_order(Block *block) {
 
 static void block_start(Block *block, int slot, uint64_t linear) {
     const EmulatorLaunch *launch = engine.launch;
-    Fiber *fibers = block->fibers ? block->fibers : calloc(BLOCK_THREADS_MAX, sizeof *fibers);
+    Fiber *fibers = block->fibers ? block->fibers : aligned_alloc(_Alignof(Fiber), BLOCK_THREADS_MAX * sizeof *fibers);
     if (!fibers) fault_internal("no memory for a block's threads");
     unsigned char *statics = block->statics;
     *block = (Block){.resident = true,
@@ -63,7 +74,7 @@ static void block_start(Block *block, int slot, uint64_t linear) {
     for (unsigned rank = 0; rank < block->threads; rank++) {
         const unsigned thread = block->thread_of_rank[rank];
         Fiber *fiber = &block->fibers[thread];
-        *fiber = (Fiber){.block = block, .thread = thread, .rank = rank, .state = FIBER_READY};
+        *fiber = (Fiber){.block = block, .thread = (uint16_t)thread, .rank = (uint16_t)rank, .state = FIBER_READY};
         fiber->index[0] = thread % launch->block[0];
         fiber->index[1] = thread / launch->block[0] % launch->block[1];
         fiber->index[2] = thread / launch->block[0] / launch->block[1];
@@ -128,7 +139,7 @@ static Block *choose_block(void) {
 static Fiber *choose_fiber(void) {
     Block *block = choose_block();
     if (!block) return NULL;
-    const unsigned from = emulator_settings.order == ORDER_RANDOM ? engine_random(block->threads) : block->cursor;
+    const unsigned from = emulator_settings.order == ORDER_RANDOM ? random_below(block->threads) : block->cursor;
     const unsigned rank = next_ready(block, from);
     block->cursor = rank;
     return &block->fibers[block->thread_of_rank[rank]];
@@ -147,14 +158,14 @@ static void after_switch(void) {
 /* Makes `next` (NULL: the launcher) the running one, saving the present context in `from`. `kept`: where AddressSanitizer keeps
  * what it knows of this stack; NULL if nobody comes back to it. */
 static void switch_to(Fiber *next, Context *from, void **kept) {
-    race_before_switch(next);
     Context *to = &engine.launcher;
     Stack stack = engine.launcher_stack;
+    if (next && !next->stack.bottom) {
+        next->stack = stack_take();
+        context_make(&next->context, next->stack.bottom, next->stack.bytes, fiber_enter);
+    }
+    race_before_switch(next);
     if (next) {
-        if (!next->stack.bottom) {
-            next->stack = stack_take();
-            context_make(&next->context, next->stack.bottom, next->stack.bytes, fiber_enter);
-        }
         to = &next->context;
         stack = next->stack;
         if (engine.current_block != next->block) {
@@ -202,8 +213,7 @@ static void fiber_enter(void) {
 
 /* Who runs after the thread just chosen, if nobody waits or ends until then: its stack takes long to come. */
 static void prefetch_next(const Block *block) {
-    const uint64_t bits = rng_at((uint64_t)emulator_settings.seed, engine.random_counter) >> 32;
-    const Fiber *next = &block->fibers[block->thread_of_rank[next_ready(block, (unsigned)((bits * block->threads) >> 32))]];
+    const Fiber *next = &block->fibers[block->thread_of_rank[next_ready(block, random_ahead(block->threads))]];
     __builtin_prefetch(next->context.stack_pointer);
 }
 
@@ -244,7 +254,7 @@ void schedule_wake(Fiber *fiber) {
 void emulator_pause(void) {
     Fiber *self = engine.current;
     if (!self) return;
-    if (emulator_settings.order == ORDER_RANDOM ? engine_random(2) == 0 : (emulator_countdown -= PAUSE_STEPS) <= 0)
+    if (emulator_settings.order == ORDER_RANDOM ? random_below(2) == 0 : (emulator_countdown -= PAUSE_STEPS) <= 0)
         schedule_preempt(__builtin_return_address(0));
 }
 
