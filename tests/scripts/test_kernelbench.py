@@ -147,7 +147,9 @@ def test_narrow_types(worker_folder, dtype):
 
 @needs_torch
 def test_an_estimated_bound_is_marked(worker_folder):
-    at = problem(worker_folder, EMPTY, "return x.cumprod(1)", "return x.bfloat16().cumprod(1).float()", init="")
+    at = problem(
+        worker_folder, EMPTY, "return (x + 0.5).cumprod(1)", "return (x + 0.5).bfloat16().cumprod(1).float()", init=""
+    )
     done, rows = attempt(worker_folder, at, "input=own", "--verify-only")
     expect("bound estimated, from the spread of Model: cumprod has no rule" in done.stderr, "it is said", done)
     assert [(row["bound"]["name"], row["verdict"]) for row in (*of(rows, "model"), *of(rows, "modelnew"))] == [
