@@ -52,8 +52,8 @@ def call(name, fault=(), count=None):
     program, words, result_of = COMMANDS[name]
     with Sandbox() as sandbox:
         out = sandbox.folder / ("out.npy" if name == "exec" else "out.jsonl")
-        environment = {"LD_PRELOAD": str(INJECT), **dict(fault)}
-        counts = pathlib.Path("/dev/shm") / sandbox.folder.name  # a worker may write there
+        environment = {"LD_PRELOAD": str(INJECT), "RUNGS_WORKERS_WRITE": "/dev/shm", **dict(fault)}
+        counts = pathlib.Path("/dev/shm") / sandbox.folder.name
         if count:
             environment["RUNGS_FAULT_COUNT"] = str(counts)
         code, printed, said = sandbox.call(

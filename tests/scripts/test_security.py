@@ -59,6 +59,9 @@ HELD = {
         ("tests/mutants/double/cpu_cheat_user_fault.c", "userfaultfd"),
         ("tests/unit/test_threads.c", "between_two_calls"),
     ],
+    "leave word for the next worker": [
+        ("tests/scripts/test_confined.py", "def test_no_worker_leaves_word_for_the_next")
+    ],
     "change what its results are compared with": [
         ("tests/scripts/test_verification.py", "def test_a_cheat_gets_the_verdict"),
         ("tests/mutants/double/cpu_cheat_proc_mem.c", "/proc/self/mem"),

@@ -35,7 +35,7 @@ TOLD = (
 )
 CASES_TOLD = "It is right unless a parameter says what it is to keep from case to case: `tests/scripts/test_shared_workers.py` does."
 FEWER = "Every call is right and every sample its own. Fewer samples widen the interval of the median, and the row says how many there are."
-ENGINE = "Its samples are honest: the engine in C takes them."
+KEYED = "It is right here, and slower than honest: no two samples have the same three numbers. `tests/scripts/test_timed_inputs.py` has it rejected on other data."
 EVENTS = "Its samples are honest: they are taken by events of the harness."
 RELEASED = "Its results are right, and it gains nothing: persisting lines of L2 are released before each cold sample."
 BESIDE = "Its results are right. A library is timed on the stream that it names; of work on another only the limit of the hardware can tell."
@@ -72,7 +72,7 @@ REASONS = {
     "double/cpu_keeps_state": CASES_TOLD,
     "double/cpu_cheat_warm_up": FEWER,
     "double/peer_cheat_warm_up": FEWER,
-    "double/peer_cheat_clock": ENGINE,
+    "double/peer_cheat_replay_content": KEYED,
     "double/peer_cheat_torch_events": EVENTS,
     "double/cuda_cheat_persisting_l2": RELEASED,
     "double/peer_cheat_torch_stream": BESIDE,
