@@ -339,7 +339,7 @@ class Running(TorchDispatchMode):
             self.known[id(tensor)] = tensor, carried
 
     def expect_alone(self, tensor):
-        """What is written to has no view that would keep the errors of before."""
+        """Views of a tensor that is written to would keep its old errors."""
         at = tensor.untyped_storage().data_ptr()
         if sum(item.untyped_storage().data_ptr() == at for item, _ in self.known.values()) > 1:
             raise Unknown("an operation writes to a tensor that has views")

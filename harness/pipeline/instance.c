@@ -509,6 +509,8 @@ bool instance_updates(const Instance *instance, int output) {
     return !op->sized_by_data && array_updated(&instance->out[output], instance->in[DATA_FIRST], op->in_count) >= 0;
 }
 
+_Static_assert((int)READS_MAX_INPUTS >= (int)OP_MAX_ARRAYS, "every input of an op has a place in Reads");
+
 static double least_read(const Instance *instance, DataSet set, int bound, int sector_bytes) {
     const Op *op = instance->op;
     if (!op->least_read) return (double)instance_input_bytes(instance, set);
@@ -520,9 +522,8 @@ static double least_read(const Instance *instance, DataSet set, int bound, int s
 
 double instance_least_read(Instance *instance, int bound, bool on_gpu) {
     double *known = &instance->least_read[on_gpu][bound], least = INFINITY;
-    for (int s = DATA_FIRST; *known == 0 && s < DATA_COUNT; s++) {
+    for (int s = DATA_FIRST; *known == 0 && s < DATA_COUNT; s++)
         if (instance->loaded[s]) least = fmin(least, least_read(instance, (DataSet)s, bound, limit_sector_bytes(on_gpu)));
-    }
     if (*known == 0) *known = least;
     return *known;
 }
