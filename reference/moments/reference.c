@@ -28,10 +28,12 @@ typedef struct Tolerance {
 
 /* What a sum may err by, relatively to the sum of the magnitudes. One accumulator may round the same way all along, n u; else
  * 3 sqrt(D) u for chains of D additions whose roundings are not all of one sign (Higham and Mary 2019): seven standard deviations.
+ * Where one element has most of the variance, a chain that begins with it rounds all others the same way: D u.
  * Never more than 1/256: a result that is further off is wrong, whatever theory allows a serial sum of that length. */
 static double growth(const Facts *facts, MomentsBound bound) {
-    const double u = facts->f32 ? 0x1p-24 : 0x1p-53, more = facts->weighted ? 16 : 0;
-    const double g = bound == MOMENTS_NAIVE_SUM ? 64 + facts->rows + more : 3 * sqrt(16 + facts->rows / 16 + more);
+    const double u = facts->f32 ? 0x1p-24 : 0x1p-53, more = facts->weighted ? 16 : 0, chain = 16 + facts->rows / 16 + more;
+    const bool outlier = facts->central[4] > facts->rows / 2 * facts->central[2] * facts->central[2];
+    const double g = bound == MOMENTS_NAIVE_SUM ? 64 + facts->rows + more : outlier ? chain : 3 * sqrt(chain);
     return g * u < 0x1p-8 ? g * u : 0x1p-8;
 }
 
