@@ -39,14 +39,21 @@ struct Image {
     size_t size;
 };
 
+/* What a chip's counters and passes are; kept for the next row, as it takes most of a session's time. */
+struct Setup {
+    size_t metrics; /* how many of METRICS; 0: none is kept */
+    CUpti_Profiler_Host_Object *host;
+    Image availability, config;
+};
+static Setup kept;
+
 struct RangeSession {
     const Cupti *cupti;
     CUcontext context;
     bool initialized;
     size_t metrics; /* how many of METRICS */
-    CUpti_Profiler_Host_Object *host;
     CUpti_RangeProfiler_Object *profiler;
-    Image availability, config, counters;
+    Image counters;
     double values[RANGE_COUNT][METRIC_COUNT];
 };
 
@@ -116,35 +123,42 @@ static Status require_support(RangeSession *session, CUdevice device) {
     return status_fail(STATUS_UNSUPPORTED, "CUPTI: no hardware counters on this device");
 }
 
-static Status describe_counters(RangeSession *session) {
+static Status describe_counters(const RangeSession *session, Setup *setup) {
     const Cupti *cupti = session->cupti;
     PARAMS(CUpti_Profiler_GetCounterAvailability, available);
     available.ctx = session->context;
     TRY_CUPTI(cupti, cuptiProfilerGetCounterAvailability(&available));
-    TRY(image_create(&session->availability, available.counterAvailabilityImageSize, "availability"));
-    available.pCounterAvailabilityImage = session->availability.bytes;
+    TRY(image_create(&setup->availability, available.counterAvailabilityImageSize, "availability"));
+    available.pCounterAvailabilityImage = setup->availability.bytes;
     TRY_CUPTI(cupti, cuptiProfilerGetCounterAvailability(&available));
     return STATUS_OK;
 }
 
-static void host_close(RangeSession *session) {
-    if (!session->host) return;
+static void host_close(const Cupti *cupti, Setup *setup) {
+    if (!setup->host) return;
     PARAMS(CUpti_Profiler_Host_Deinitialize, end);
-    end.pHostObject = session->host;
-    (void)session->cupti->cuptiProfilerHostDeinitialize(&end);
-    session->host = nullptr;
+    end.pHostObject = setup->host;
+    (void)cupti->cuptiProfilerHostDeinitialize(&end);
+    setup->host = nullptr;
 }
 
-static Status host_open(RangeSession *session, const char *chip) {
+static void setup_close(const Cupti *cupti, Setup *setup) {
+    host_close(cupti, setup);
+    free(setup->availability.bytes);
+    free(setup->config.bytes);
+    *setup = Setup{};
+}
+
+static Status host_open(const RangeSession *session, Setup *setup, const char *chip) {
     const Cupti *cupti = session->cupti;
     PARAMS(CUpti_Profiler_Host_Initialize, begin);
     begin.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
     begin.pChipName = chip;
-    begin.pCounterAvailabilityImage = session->availability.bytes;
+    begin.pCounterAvailabilityImage = setup->availability.bytes;
     TRY_CUPTI(cupti, cuptiProfilerHostInitialize(&begin));
-    session->host = begin.pHostObject;
+    setup->host = begin.pHostObject;
     PARAMS(CUpti_Profiler_Host_ConfigAddMetrics, add);
-    add.pHostObject = session->host;
+    add.pHostObject = setup->host;
     add.ppMetricNames = METRICS;
     add.numMetrics = session->metrics;
     TRY_CUPTI(cupti, cuptiProfilerHostConfigAddMetrics(&add));
@@ -152,28 +166,37 @@ static Status host_open(RangeSession *session, const char *chip) {
 }
 
 /* A chip that this CUPTI knows needs no image of what is available; a newer one does. */
-static Status configure_metrics(RangeSession *session) {
+static Status setup_open(const RangeSession *session, Setup *setup) {
     const Cupti *cupti = session->cupti;
     int ordinal = 0;
     if (cudaGetDevice(&ordinal) != cudaSuccess) return status_fail(STATUS_DEVICE, "no current CUDA device");
     PARAMS(CUpti_Device_GetChipName, chip);
     chip.deviceIndex = static_cast<size_t>(ordinal);
     TRY_CUPTI(cupti, cuptiDeviceGetChipName(&chip));
-    if (host_open(session, chip.pChipName) != STATUS_OK) {
-        host_close(session);
-        TRY(describe_counters(session));
-        TRY(host_open(session, chip.pChipName));
+    if (host_open(session, setup, chip.pChipName) != STATUS_OK) {
+        host_close(cupti, setup);
+        TRY(describe_counters(session, setup));
+        TRY(host_open(session, setup, chip.pChipName));
     }
     PARAMS(CUpti_Profiler_Host_GetConfigImageSize, size);
-    size.pHostObject = session->host;
+    size.pHostObject = setup->host;
     TRY_CUPTI(cupti, cuptiProfilerHostGetConfigImageSize(&size));
-    TRY(image_create(&session->config, size.configImageSize, "configuration"));
+    TRY(image_create(&setup->config, size.configImageSize, "configuration"));
     PARAMS(CUpti_Profiler_Host_GetConfigImage, image);
-    image.pHostObject = session->host;
-    image.configImageSize = session->config.size;
-    image.pConfigImage = session->config.bytes;
+    image.pHostObject = setup->host;
+    image.configImageSize = setup->config.size;
+    image.pConfigImage = setup->config.bytes;
     TRY_CUPTI(cupti, cuptiProfilerHostGetConfigImage(&image));
+    setup->metrics = session->metrics;
     return STATUS_OK;
+}
+
+static Status configure_metrics(const RangeSession *session) {
+    if (kept.metrics == session->metrics) return STATUS_OK;
+    setup_close(session->cupti, &kept);
+    const Status status = setup_open(session, &kept);
+    if (status != STATUS_OK) setup_close(session->cupti, &kept);
+    return status;
 }
 
 static Status profiler_open(RangeSession *session) {
@@ -197,8 +220,8 @@ static Status profiler_open(RangeSession *session) {
     TRY_CUPTI(cupti, cuptiRangeProfilerCounterDataImageInitialize(&image));
     PARAMS(CUpti_RangeProfiler_SetConfig, config);
     config.pRangeProfilerObject = session->profiler;
-    config.configSize = session->config.size;
-    config.pConfig = session->config.bytes;
+    config.configSize = kept.config.size;
+    config.pConfig = kept.config.bytes;
     config.counterDataImageSize = session->counters.size;
     config.pCounterDataImage = session->counters.bytes;
     config.range = CUPTI_UserRange;
@@ -218,13 +241,10 @@ static void session_close(RangeSession *session) {
         disable.pRangeProfilerObject = session->profiler;
         (void)cupti->cuptiRangeProfilerDisable(&disable);
     }
-    host_close(session);
     if (session->initialized) {
         PARAMS(CUpti_Profiler_DeInitialize, end);
         (void)cupti->cuptiProfilerDeInitialize(&end);
     }
-    free(session->availability.bytes);
-    free(session->config.bytes);
     free(session->counters.bytes);
 }
 
@@ -289,7 +309,7 @@ static Status evaluate_range(RangeSession *session, size_t index, int *which) {
     if (*which < 0)
         return status_fail(STATUS_UNSUPPORTED, "CUPTI: a range '%s' that nobody opened", range.rangeName ? range.rangeName : "");
     PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues, values);
-    values.pHostObject = session->host;
+    values.pHostObject = kept.host;
     values.pCounterDataImage = session->counters.bytes;
     values.counterDataImageSize = session->counters.size;
     values.rangeIndex = index;
