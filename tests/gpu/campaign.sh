@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: tests/gpu/campaign.sh OUT_FOLDER [SECONDS] [reproduce's SCENARIO...]
+usage: tests/gpu/campaign.sh OUT_FOLDER [SECONDS] [reproduce's WORDS...]
 
 Runs `rungs reproduce --full` for about SECONDS (default 500) in build/campaign, packs its rows into OUT_FOLDER/rows.jsonl.gz and prints
 what remains. Called again with the same OUT_FOLDER it goes on, also on a fresh machine of the same kind: rows in OUT_FOLDER are
