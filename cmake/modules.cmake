@@ -134,9 +134,11 @@ function(rungs_loads_modules target project)
     target_link_options(${target} PRIVATE # options are quoted, as paths may hold blanks
         LINKER:--whole-archive,$<TARGET_FILE:${project}_reference>,$<TARGET_FILE:rungs_base>,--no-whole-archive
         LINKER:--dynamic-list=${RUNGS_LIBRARIES}/exports)
-    if(TARGET rungs_exported)
-        add_dependencies(${target} rungs_exported)
-    endif()
+    foreach(needed rungs_exported rungs_measure_library) # by name, where these are built: the workers of Python libraries open the second
+        if(TARGET ${needed})
+            add_dependencies(${target} ${needed})
+        endif()
+    endforeach()
 endfunction()
 
 # rungs_program(TARGET PROJECT MODULES IMPLS definitions...): a program with the ops of a project, and the modules of IMPLS.

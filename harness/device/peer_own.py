@@ -49,15 +49,18 @@ class Own:
 
 class Hooks:
     """A hook that is called wherever Python code goes on would compute outside of every sample. What compiles may watch itself by sys.monitoring
-    (Python 3.12; Inductor's profiler does), but nothing stays of it, and in timing there is none."""
+    (Python 3.12; Inductor's profiler does) and audit hooks (filelock's, of Inductor's cache), but nothing stays of it, and in timing there is none."""
 
-    ALWAYS_REFUSED = ("setprofile", "settrace", "_setprofileallthreads", "_settraceallthreads", "addaudithook")
+    ALWAYS_REFUSED = ("setprofile", "settrace", "_setprofileallthreads", "_settraceallthreads")
     TOOLS = range(6)  # that sys.monitoring gives
 
     def __init__(self):
         self.timing = False
         for name in self.ALWAYS_REFUSED:
             self.guard(sys, name, lambda: True)
+        self.audits, self.add_audit = [], sys.addaudithook
+        sys.addaudithook = self.audit
+        self.guard(sys, "addaudithook", lambda: self.timing)
         self.monitoring = getattr(sys, "monitoring", None)
         if self.monitoring:
             self.register = self.monitoring.register_callback
@@ -80,8 +83,16 @@ class Hooks:
         if function:
             setattr(module, name, guarded)
 
+    def audit(self, hook):
+        """Python removes none: one that can be emptied."""
+        kept = [hook]
+        self.audits.append(kept)
+        self.add_audit(lambda event, given: kept[0](event, given) if kept else None)
+
     def drop(self):
-        """What was set by sys.monitoring is called no more."""
+        """What was set is called no more."""
+        while self.audits:
+            self.audits.pop().clear()
         for tool in self.TOOLS if self.monitoring else ():
             for event in self.events:
                 self.register(tool, event, None)

@@ -352,6 +352,27 @@ def load_engine():
     return peer_timing, peer_timing.Engine(str(MEASURE), peer_libraries.Library())
 
 
+def test_an_audit_hook_is_called_until_timing_begins():
+    script = """
+import peer_own, sys
+hooks, heard = peer_own.Hooks(), []
+sys.addaudithook(lambda event, given: heard.append(event))
+sys.audit("before")
+with hooks.refused():
+    sys.audit("within")
+    try:
+        sys.addaudithook(lambda event, given: heard.append(event))
+    except peer_own.Failure as failure:
+        print(failure)
+sys.audit("after")
+assert "before" in heard and not {"within", "after"} & set(heard), heard
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=WORKER.parent)
+    assert done.returncode == 0 and "calls sys.addaudithook(): a hook would compute" in done.stdout, (
+        done.stdout + done.stderr
+    )
+
+
 def test_a_sample_is_the_time_of_one_call():
     peer_timing, engine = load_engine()
     calls = []
