@@ -78,7 +78,7 @@ static void copy(size_t size, size_t begin, size_t end, const void *a, void *to)
 void vary_some(const Vary *self, DType dtype, size_t begin, size_t end, const void *a, const void *b, void *to) {
     const size_t size = dtype_size(dtype), kept = self->kept, kept_end = kept + VARY_BITS < end ? kept + VARY_BITS : end;
     if (self->how == VARY_LETTERS)
-        for (size_t i = begin; i < end; i++) ((unsigned char *)to)[i] = vary_letter(self, i, ((const unsigned char *)a)[i]);
+        vary_bytes(self, true, begin, end, (const unsigned char *)a + begin, to);
     else if (vary_moves_rows(self->how))
         vary_rows(self, begin, end, a, to);
     else if (self->how != VARY_NOTHING && dtype == DTYPE_F32)

@@ -164,10 +164,20 @@ static inline RNG_BOTH double vary_shuffled(double x, double y) {
     return x - x == 0 && y - y == 0 ? y : x;
 }
 
-static inline RNG_BOTH unsigned char vary_letter(const Vary *self, size_t i, unsigned char c) {
-    const unsigned turn = (unsigned)(rng_at(self->element_key, i / 8) >> i % 8 * 8 & 0xff) % 26;
-    if (c >= 'a' && c <= 'z') return (unsigned char)('a' + (c - 'a' + turn) % 26);
-    return c >= 'A' && c <= 'Z' ? (unsigned char)('A' + (c - 'A' + turn) % 26) : c;
+/* c at place i; turns: rng_at(element_key, i / 8). */
+static inline RNG_BOTH unsigned char vary_turned(uint64_t turns, size_t i, unsigned char c) {
+    const unsigned turn = (unsigned)(turns >> i % 8 * 8 & 0xff) % 26, at = (c | 0x20u) - 'a', to = at + turn;
+    return at < 26 ? (unsigned char)(c + turn - (to < 26 ? 0 : 26)) : c;
+}
+
+/* Bytes [begin, end), each turned if `letters`; a[0] is that of place begin. */
+static inline RNG_BOTH void vary_bytes(const Vary *self, bool letters, size_t begin, size_t end, const unsigned char *a,
+                                       unsigned char *to) {
+    uint64_t turns = 0;
+    for (size_t i = begin; i < end; i++) {
+        if (letters && (i == begin || i % 8 == 0)) turns = rng_at(self->element_key, i / 8);
+        to[i] = letters ? vary_turned(turns, i, a[i - begin]) : a[i - begin];
+    }
 }
 
 static inline bool vary_uses_both(VaryHow how) {
@@ -200,14 +210,15 @@ static inline RNG_BOTH void vary_row_bytes(const Vary *self, size_t begin, size_
     const size_t first = rows_offset(rows, 0), last = rows_offset(rows, rows->order.n);
     RowPlace at;
     bool found = false;
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = begin, stop = begin; i < end; i = stop) {
         size_t from = i; /* what no row owns stays */
+        stop = i < first && first < end ? first : end;
         if (i >= first && i < last) {
             if (!found) at = column_find(rows, i, true), found = true;
             while (i >= at.end) column_next(rows, &at);
-            from = at.is + (i - at.begin);
+            from = at.is + (i - at.begin), stop = at.end < end ? at.end : end;
         }
-        to[i] = self->how == VARY_ROW_LETTERS ? vary_letter(self, i, a[from]) : a[from];
+        vary_bytes(self, self->how == VARY_ROW_LETTERS, i, stop, a + from, to);
     }
 }
 

@@ -41,7 +41,7 @@ Status digest_of(const void *data, size_t bytes, void *stream, uint64_t *out) {
 }
 
 static __device__ unsigned char vary_element(const Vary &how, size_t i, const unsigned char *a, const unsigned char *) {
-    return vary_keeps(&how, i) ? a[i] : vary_letter(&how, i, a[i]);
+    return vary_keeps(&how, i) ? a[i] : vary_turned(rng_at(how.element_key, i / 8), i, a[i]);
 }
 
 /* By the host's own arithmetic, so that both make the same bits. */
