@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from program import MUTANTS, SANITIZED, SOURCE, call, expect, expect_error, rows_of
+from program import FULL, MUTANTS, SANITIZED, SOURCE, call, expect, expect_error, rows_of
 
 sys.path.append(str(SOURCE / "tests/verification"))
 import cheats
@@ -200,6 +200,46 @@ CASES = list(cases())
 @pytest.mark.parametrize(("case", "rejected", "passing"), CASES, ids=[case for case, _, _ in CASES])
 def test_rejected_where_it_matters(folder, case, rejected, passing):
     check(folder, case, rejected, passing)
+
+
+# Where more than 64 terms are added up: seed after seed.
+MANY = {
+    "rolling": "agg: [mean], n: [1003], window: [300]",
+    "ewm": "n: [1003], span: [300], adjust: [false]",
+    "moments": "rows: [301], cols: [7]",
+    "discounted_cumsum": "n: [1200]",
+    "discounted_cumsum_grad": "batch: [9], n: [400], gamma_per: [row]",
+}
+SEEDS = range(1, 1001 if FULL else 5)
+
+
+def seeds_missed(folder, op, axes, names, family, seeds):
+    """By name: those of the seeds with which the mutant passes."""
+    scenario, out = folder / f"{family}.yaml", folder / f"{family}.jsonl"
+    variants = ", ".join(f"cpu_mutants wrong={name}" for name in sorted(names))
+    axes = f"{axes}, input: [{family}], seed: {sorted(seeds)}"
+    scenario.write_text(f"title: seeds\nsuites:\n  - op: {op}\n    axes: {{{axes}}}\n    variants: [{variants}]\n")
+    done = call("run", scenario, "--verify-only", "--no-ceilings", "--out", out, program=MUTANTS, timeout=3600)
+    missed = {name: set() for name in names}
+    for row in rows_of(out):
+        expect(row["verdict"] in ("pass", "fail"), f"{row['spec']}: {row['reason']}", done)
+        if row["verdict"] == "pass":
+            missed[row["tunables"]["wrong"]].add(row["seed"])
+    return missed
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("op", MANY)
+def test_every_seed_tells_what_is_cut(folder, op, dtype):
+    """In one of two families; of a thousand seeds one may miss it."""
+    axes = f"{MANY[op]}, dtype: [{dtype}]"
+    wrong = CUT if dtype == "f32" else ROUNDED
+    missed = seeds_missed(folder, op, axes, wrong | RIGHT, "normal", SEEDS)
+    assert missed.pop("nothing") == set(SEEDS), "a right one passes"
+    for name, seeds in missed.items():
+        if seeds:
+            seeds = seeds_missed(folder, op, axes, {name}, "uniform", seeds)[name]
+        assert 1000 * len(seeds) <= len(SEEDS), f"{name}: {seeds}"
 
 
 @pytest.mark.parametrize(
