@@ -39,21 +39,14 @@ struct Image {
     size_t size;
 };
 
-/* What a chip's counters and passes are; kept for the next row, as it takes most of a session's time. */
-struct Setup {
-    size_t metrics; /* how many of METRICS; 0: none is kept */
-    CUpti_Profiler_Host_Object *host;
-    Image availability, config;
-};
-static Setup kept;
-
 struct RangeSession {
     const Cupti *cupti;
     CUcontext context;
     bool initialized;
     size_t metrics; /* how many of METRICS */
+    CUpti_Profiler_Host_Object *host;
     CUpti_RangeProfiler_Object *profiler;
-    Image counters;
+    Image availability, config, counters;
     double values[RANGE_COUNT][METRIC_COUNT];
 };
 
@@ -123,42 +116,35 @@ static Status require_support(RangeSession *session, CUdevice device) {
     return status_fail(STATUS_UNSUPPORTED, "CUPTI: no hardware counters on this device");
 }
 
-static Status describe_counters(const RangeSession *session, Setup *setup) {
+static Status describe_counters(RangeSession *session) {
     const Cupti *cupti = session->cupti;
     PARAMS(CUpti_Profiler_GetCounterAvailability, available);
     available.ctx = session->context;
     TRY_CUPTI(cupti, cuptiProfilerGetCounterAvailability(&available));
-    TRY(image_create(&setup->availability, available.counterAvailabilityImageSize, "availability"));
-    available.pCounterAvailabilityImage = setup->availability.bytes;
+    TRY(image_create(&session->availability, available.counterAvailabilityImageSize, "availability"));
+    available.pCounterAvailabilityImage = session->availability.bytes;
     TRY_CUPTI(cupti, cuptiProfilerGetCounterAvailability(&available));
     return STATUS_OK;
 }
 
-static void host_close(const Cupti *cupti, Setup *setup) {
-    if (!setup->host) return;
+static void host_close(RangeSession *session) {
+    if (!session->host) return;
     PARAMS(CUpti_Profiler_Host_Deinitialize, end);
-    end.pHostObject = setup->host;
-    (void)cupti->cuptiProfilerHostDeinitialize(&end);
-    setup->host = nullptr;
+    end.pHostObject = session->host;
+    (void)session->cupti->cuptiProfilerHostDeinitialize(&end);
+    session->host = nullptr;
 }
 
-static void setup_close(const Cupti *cupti, Setup *setup) {
-    host_close(cupti, setup);
-    free(setup->availability.bytes);
-    free(setup->config.bytes);
-    *setup = Setup{};
-}
-
-static Status host_open(const RangeSession *session, Setup *setup, const char *chip) {
+static Status host_open(RangeSession *session, const char *chip) {
     const Cupti *cupti = session->cupti;
     PARAMS(CUpti_Profiler_Host_Initialize, begin);
     begin.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
     begin.pChipName = chip;
-    begin.pCounterAvailabilityImage = setup->availability.bytes;
+    begin.pCounterAvailabilityImage = session->availability.bytes;
     TRY_CUPTI(cupti, cuptiProfilerHostInitialize(&begin));
-    setup->host = begin.pHostObject;
+    session->host = begin.pHostObject;
     PARAMS(CUpti_Profiler_Host_ConfigAddMetrics, add);
-    add.pHostObject = setup->host;
+    add.pHostObject = session->host;
     add.ppMetricNames = METRICS;
     add.numMetrics = session->metrics;
     TRY_CUPTI(cupti, cuptiProfilerHostConfigAddMetrics(&add));
@@ -166,37 +152,28 @@ static Status host_open(const RangeSession *session, Setup *setup, const char *c
 }
 
 /* A chip that this CUPTI knows needs no image of what is available; a newer one does. */
-static Status setup_open(const RangeSession *session, Setup *setup) {
+static Status configure_metrics(RangeSession *session) {
     const Cupti *cupti = session->cupti;
     int ordinal = 0;
     if (cudaGetDevice(&ordinal) != cudaSuccess) return status_fail(STATUS_DEVICE, "no current CUDA device");
     PARAMS(CUpti_Device_GetChipName, chip);
     chip.deviceIndex = static_cast<size_t>(ordinal);
     TRY_CUPTI(cupti, cuptiDeviceGetChipName(&chip));
-    if (host_open(session, setup, chip.pChipName) != STATUS_OK) {
-        host_close(cupti, setup);
-        TRY(describe_counters(session, setup));
-        TRY(host_open(session, setup, chip.pChipName));
+    if (host_open(session, chip.pChipName) != STATUS_OK) {
+        host_close(session);
+        TRY(describe_counters(session));
+        TRY(host_open(session, chip.pChipName));
     }
     PARAMS(CUpti_Profiler_Host_GetConfigImageSize, size);
-    size.pHostObject = setup->host;
+    size.pHostObject = session->host;
     TRY_CUPTI(cupti, cuptiProfilerHostGetConfigImageSize(&size));
-    TRY(image_create(&setup->config, size.configImageSize, "configuration"));
+    TRY(image_create(&session->config, size.configImageSize, "configuration"));
     PARAMS(CUpti_Profiler_Host_GetConfigImage, image);
-    image.pHostObject = setup->host;
-    image.configImageSize = setup->config.size;
-    image.pConfigImage = setup->config.bytes;
+    image.pHostObject = session->host;
+    image.configImageSize = session->config.size;
+    image.pConfigImage = session->config.bytes;
     TRY_CUPTI(cupti, cuptiProfilerHostGetConfigImage(&image));
-    setup->metrics = session->metrics;
     return STATUS_OK;
-}
-
-static Status configure_metrics(const RangeSession *session) {
-    if (kept.metrics == session->metrics) return STATUS_OK;
-    setup_close(session->cupti, &kept);
-    const Status status = setup_open(session, &kept);
-    if (status != STATUS_OK) setup_close(session->cupti, &kept);
-    return status;
 }
 
 static Status profiler_open(RangeSession *session) {
@@ -220,8 +197,8 @@ static Status profiler_open(RangeSession *session) {
     TRY_CUPTI(cupti, cuptiRangeProfilerCounterDataImageInitialize(&image));
     PARAMS(CUpti_RangeProfiler_SetConfig, config);
     config.pRangeProfilerObject = session->profiler;
-    config.configSize = kept.config.size;
-    config.pConfig = kept.config.bytes;
+    config.configSize = session->config.size;
+    config.pConfig = session->config.bytes;
     config.counterDataImageSize = session->counters.size;
     config.pCounterDataImage = session->counters.bytes;
     config.range = CUPTI_UserRange;
@@ -241,10 +218,13 @@ static void session_close(RangeSession *session) {
         disable.pRangeProfilerObject = session->profiler;
         (void)cupti->cuptiRangeProfilerDisable(&disable);
     }
+    host_close(session);
     if (session->initialized) {
         PARAMS(CUpti_Profiler_DeInitialize, end);
         (void)cupti->cuptiProfilerDeInitialize(&end);
     }
+    free(session->availability.bytes);
+    free(session->config.bytes);
     free(session->counters.bytes);
 }
 
@@ -309,7 +289,7 @@ static Status evaluate_range(RangeSession *session, size_t index, int *which) {
     if (*which < 0)
         return status_fail(STATUS_UNSUPPORTED, "CUPTI: a range '%s' that nobody opened", range.rangeName ? range.rangeName : "");
     PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues, values);
-    values.pHostObject = kept.host;
+    values.pHostObject = session->host;
     values.pCounterDataImage = session->counters.bytes;
     values.counterDataImageSize = session->counters.size;
     values.rangeIndex = index;
