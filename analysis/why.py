@@ -31,16 +31,24 @@ class Figures:
         return self.profile.get(name, 0.0)
 
 
-def launches(f):
-    ran = sum(f.counts.get(name) or 0 for name in ("launches", "copies", "fills"))
+def ran(f):
+    return sum(f.counts.get(name) or 0 for name in ("launches", "copies", "fills"))
+
+
+def launches_seconds(f):
+    """Of all but the longest: gaps, and kernels that do nothing much."""
     each = [(k["seconds"] / k["launches"], k["launches"] - (k is f.longest)) for k in f.kernels]
-    spent = GAP * (ran - 1) + sum(one * count for one, count in each if one < TINY)
-    if ran < 2 or not f.seconds:
+    return GAP * (ran(f) - 1) + sum(one * count for one, count in each if one < TINY)
+
+
+def launches(f):
+    if ran(f) < 2 or not f.seconds:
         return 0, ""
+    spent = launches_seconds(f)
     factor = f.seconds / max(f.seconds - spent, 0.1 * f.seconds)
     return (
         factor,
-        f"launch: {ran:.0f} launches, copies and fills take about {seconds(min(spent, f.seconds))} of {seconds(f.seconds)}",
+        f"launch: {ran(f):.0f} launches, copies and fills take about {seconds(min(spent, f.seconds))} of {seconds(f.seconds)}",
     )
 
 

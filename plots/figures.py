@@ -5,10 +5,10 @@ import pathlib
 import re
 
 from analysis.output import remove
-from plots import figures_claims, figures_ladder, figures_sweep
+from plots import figures_claims, figures_ladder, figures_sweep, figures_time
 
-ALL = (figures_claims, figures_ladder, figures_sweep)
-KINDS = re.compile(r"(claims|(ladder|sweep|inputs|offset)_.+)\.svg")  # files that this module draws
+ALL = (figures_claims, figures_ladder, figures_sweep, figures_time)
+KINDS = re.compile(r"(claims|time|(ladder|sweep|inputs|offset)_.+)\.svg")  # files that this module draws
 
 
 def draw_all(results, out):

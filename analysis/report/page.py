@@ -38,6 +38,7 @@ def page(results, pictures, links, why_none):
         "fastest": standing.fastest_table(results, by_machine, MOST_CASES),
         "bits": bits.price(found),
         "behind": standing.behind(found),
+        "time": pictures_of(pictures, "time."),
         "limits": checks.limits(results, pairs),
         "machine": machine.machine(results),
         "command": machine.reproduce(results),

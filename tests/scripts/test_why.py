@@ -65,3 +65,16 @@ def test_what_changed():
     assert f"spills 0 -> {rows[1]['counts']['profile']['local_sectors']:.0f} sectors" in spilt
     assert "bytes x2.0" in why.changed(rows[0], rows[8]) and "launches 1 -> 101" in why.changed(rows[0], rows[5])
     assert why.changed(rows[2], rows[2]) == "" == why.changed(rows[2], without(rows[2], "counts"))
+
+
+def test_parts_of_a_call():
+    """The figure's bars: of a kernel that writes twice, of 64 launches, and of one that does neither."""
+    figures_time = pytest.importorskip("plots.figures_time")
+    rows = {row["tunables"]["cause"]: row for row in rows_of("double/cuda_more_causes")}
+    for row in rows.values():
+        parts = figures_time.parts_of(row)
+        assert min(parts) >= 0 and sum(parts) == pytest.approx(row["timing"]["cold"]["median"])
+    least, more, launches, rest = zip(*(figures_time.parts_of(rows[cause]) for cause in (8, 5, 2)), strict=True)
+    assert least == pytest.approx((112e-6,) * 3, rel=0.01)
+    assert more[0] > 0.3 * least[0] and more[1] < 0.01 * least[1] and more[2] < 0.01 * least[2]
+    assert 63e-6 < launches[1] < 300e-6 and launches[2] == 0 and rest[2] > 4e-3
