@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -260,6 +261,18 @@ def test_one_kernels_race_does_not_hide_anothers_and_schedules_are_counted(tmp_p
     assert row(done, "right") == (2, 2, "-")
     line = next(line for line in done.stderr.splitlines() if line.startswith("right"))
     assert line.split() == ["right", "2", "2", "12", "-"]
+
+
+def test_a_store_that_the_compiler_made_of_two_is_at_one_of_their_lines(tmp_path):
+    """It has no line of its own; that of the launch, into which the kernel is inlined, is wrong."""
+    (tmp_path / "k.cu").write_text(
+        "__global__ void k(int *x, int c) {\n    if (c)\n        x[0] = threadIdx.x;\n    else\n        x[0] = threadIdx.x + 1;\n}\n"
+        "int main(int argc, char **) {\n    int *x;\n    cudaMalloc(&x, 4);\n    k<<<1, 64>>>(x, argc);\n}\n"
+    )
+    done = attempt("k.cu", "--emulator", "race", cwd=tmp_path)
+    assert row(done, "k") == (1, 1, "data race")
+    lines = set(re.findall(r"at k\.cu:(\d+)", done.stderr))
+    assert lines and lines <= {"2", "3", "5"}, done.stderr
 
 
 @pytest.mark.parametrize(
