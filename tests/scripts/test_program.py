@@ -263,6 +263,18 @@ def test_one_kernels_race_does_not_hide_anothers_and_schedules_are_counted(tmp_p
     assert line.split() == ["right", "2", "2", "12", "-"]
 
 
+def test_a_local_variable_that_is_not_initialised_is_told_once(tmp_path):
+    """By the compiler: the emulators do not see it. Of CUDA's headers and of what is right nothing is said."""
+    (tmp_path / "k.cu").write_text(
+        "#include <cuda_fp16.h>\n__global__ void k(int *x) {\n    int code, right = 1;\n    if (x[0] > 5) code = 1;\n    x[0] = code + right;\n}\n"
+        "int main() {\n    int *x;\n    cudaMalloc(&x, 4);\n    cudaMemset(x, 0, 4);\n    k<<<1, 1>>>(x);\n}\n"
+    )
+    done = attempt("k.cu", cwd=tmp_path)
+    told = [line for line in done.stderr.splitlines() if "warning" in line]
+    assert len(told) == 1 and told[0].startswith("rungs try: k.cu:4:") and "'code'" in told[0], done.stderr
+    assert done.returncode == 0 and row(done, "k") == (1, 1, "-")
+
+
 def test_a_store_that_the_compiler_made_of_two_is_at_one_of_their_lines(tmp_path):
     """It has no line of its own; that of the launch, into which the kernel is inlined, is wrong."""
     (tmp_path / "k.cu").write_text(
