@@ -10,6 +10,7 @@ First a program with a fault planted for each tool is run: the table names a too
 
 import collections
 import concurrent.futures
+import contextlib
 import datetime
 import json
 import os
@@ -22,18 +23,7 @@ import tempfile
 import time
 
 TOOLS = {"memcheck": ["--report-api-errors", "no"], "racecheck": [], "initcheck": [], "synccheck": []}
-NVCC = [
-    "nvcc",
-    "-gencode",
-    "arch=compute_90,code=sm_90",
-    "-O2",
-    "-std=c++17",
-    "-lineinfo",
-    "-w",
-    "-Xcompiler",
-    "-fopenmp",
-]
-NVCC += ["--extended-lambda", "--expt-relaxed-constexpr"]
+NVCC = "nvcc -gencode arch=compute_90,code=sm_90 -O2 -std=c++17 -lineinfo -w -Xcompiler -fopenmp --extended-lambda --expt-relaxed-constexpr".split()
 LIMIT = 20  # seconds for one program and tool
 COMPILER = 120
 PLANTED = """
@@ -69,8 +59,12 @@ def ended(argv, folder, seconds):
         output, _ = process.communicate(timeout=seconds)
         return process.returncode, output
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        return None, process.communicate()[0]
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    try:
+        return None, process.communicate(timeout=5)[0]
+    except subprocess.TimeoutExpired:
+        return None, ""  # what it started goes on in a group of its own and keeps the pipe
 
 
 def reported(output):
