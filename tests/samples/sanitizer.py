@@ -23,7 +23,19 @@ import tempfile
 import time
 
 TOOLS = {"memcheck": ["--report-api-errors", "no"], "racecheck": [], "initcheck": [], "synccheck": []}
-NVCC = "nvcc -gencode arch=compute_90,code=sm_90 -O2 -std=c++17 -lineinfo -w -Xcompiler -fopenmp --extended-lambda --expt-relaxed-constexpr".split()
+NVCC = [
+    "nvcc",
+    "-gencode",
+    "arch=compute_90,code=sm_90",
+    "-O2",
+    "-std=c++17",
+    "-lineinfo",
+    "-w",
+    "-Xcompiler",
+    "-fopenmp",
+    "--extended-lambda",
+    "--expt-relaxed-constexpr",
+]
 LIMIT = 20  # seconds for one program and tool
 COMPILER = 120
 PLANTED = """
