@@ -28,11 +28,8 @@ FAULT_EXIT_CODE = 86  # emulator/fault.h
 CRASHES = signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
 KINDS = {"address": ["asan"], "race": ["race"], "both": ["asan", "race"]}
 DEFAULTS = {"UBSAN_OPTIONS": "halt_on_error=0", "RUNGS_EMULATOR_SCHEDULES": "6"}
-WARNINGS = (
-    "-Wno-everything",
-    "-Wuninitialized",
-    "-Wsometimes-uninitialized",
-)  # of what the emulators do not see: local variables
+# Of what the emulators do not see: local variables.
+WARNINGS = "-Wno-everything", "-Wuninitialized", "-Wsometimes-uninitialized"
 SEE = "docs/EMULATOR.md says what the emulator has"
 TEXTURES = re.compile(
     r"cuda(Texture|Surface)Object_t|cuda(Create|Bind)(Texture|Surface)\w*|(tex|surf)[123]D\w*|texture|surface"
