@@ -7,6 +7,7 @@ compiled like a kernel of a variant. Exit code: 1 if a fault was found, 2 if the
 """
 
 import bisect
+import functools
 import json
 import os
 import pathlib
@@ -27,6 +28,8 @@ FAULT_EXIT_CODE = 86  # emulator/fault.h
 CRASHES = signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
 KINDS = {"address": ["asan"], "race": ["race"], "both": ["asan", "race"]}
 DEFAULTS = {"UBSAN_OPTIONS": "halt_on_error=0", "RUNGS_EMULATOR_SCHEDULES": "6"}
+# Of what the emulators do not see: local variables.
+WARNINGS = "-Wno-everything", "-Wuninitialized", "-Wsometimes-uninitialized"
 SEE = "docs/EMULATOR.md says what the emulator has"
 TEXTURES = re.compile(
     r"cuda(Texture|Surface)Object_t|cuda(Create|Bind)(Texture|Surface)\w*|(tex|surf)[123]D\w*|texture|surface"
@@ -364,8 +367,7 @@ class Compiler:
             "c++-cpp-output",
             "-std=c++17",
             *standard,
-            "-w",
-            "-Wno-register",
+            *WARNINGS,
             "-ferror-limit=3",
             *(["-fno-sanitize=null"] if "emulator_memory_shared" in text else []),  # Thrust has references to nothing
             *more,
@@ -410,11 +412,20 @@ class Compiler:
         return "\n".join(lines or [f"{name} is not emulated" for name in plain if name]) + f"; {SEE}"
 
 
+@functools.cache
+def warn(line):
+    """Once, for all emulators."""
+    print(f"rungs try: {line}", file=sys.stderr)
+
+
 def compile_one(argv):
     try:
-        modules.run(argv, modules.COMPILE_SECONDS)
+        output = modules.run(argv, modules.COMPILE_SECONDS)
     except modules.Refused as error:
         raise modules.Refused(f"{error}; {SEE}") from None
+    for line in output.splitlines():
+        if ": warning: " in line:
+            warn(line)
 
 
 def with_cccl(names):

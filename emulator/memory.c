@@ -425,11 +425,24 @@ void *emulator_dynamic_shared(void) {
     return engine.current->block->shared;
 }
 
-/* new and delete of programs (cmake/program.py). */
-#define IS(name, result, parameter, same) result name(parameter) __attribute__((alias(#same)))
-IS(emulator_Znwm, void *, size_t, emulator_malloc);
-IS(emulator_Znam, void *, size_t, emulator_malloc);
-IS(emulator_ZdlPv, void, void *, emulator_free);
-IS(emulator_ZdaPv, void, void *, emulator_free);
-IS(emulator_ZdlPvm, void, void *, emulator_free);
-IS(emulator_ZdaPvm, void, void *, emulator_free);
+/* new and delete of programs (cmake/program.py): of host code C++'s own, so that AddressSanitizer sees which goes with which. */
+#define NEW(symbol, host)                                                                                                          \
+    void *host(size_t bytes) __asm__(#symbol);                                                                                     \
+    void *emulator##symbol(size_t bytes) {                                                                                         \
+        return engine.launch ? device_malloc(bytes) : host(bytes);                                                                 \
+    }
+#define DELETE(symbol, host)                                                                                                       \
+    void host(void *pointer) __asm__(#symbol);                                                                                     \
+    void emulator##symbol(void *pointer) {                                                                                         \
+        if (engine.launch)                                                                                                         \
+            device_free(pointer, __builtin_return_address(0));                                                                     \
+        else                                                                                                                       \
+            host(pointer);                                                                                                         \
+    }
+NEW(_Znwm, host_new)
+NEW(_Znam, host_new_array)
+DELETE(_ZdlPv, host_delete)
+DELETE(_ZdaPv, host_delete_array)
+/* With a size, which they do not need. */
+void emulator_ZdlPvm(void *pointer) __attribute__((alias("emulator_ZdlPv")));
+void emulator_ZdaPvm(void *pointer) __attribute__((alias("emulator_ZdaPv")));

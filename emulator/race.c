@@ -327,9 +327,13 @@ static inline uint32_t life_in(const Shadow *shadow) {
     return shadow == &shadows.device || shadow == &shadows.variables ? launch_life : running->life;
 }
 
+/* Words that are likely to be used soon after one of them. */
+enum { TOGETHER = 8 };
+
 /* The word is a launch's, or in shared memory a block's, for the first time. */
 static __attribute__((noinline)) void begin_life(const Shadow *shadow, size_t index, uint32_t life) {
     ShadowHead *head = &shadow->heads[index];
+    for (size_t beside = 1; beside < TOGETHER; beside++) __builtin_prefetch(&shadow->heads[index ^ beside], 1);
     head->life = life;
     head->count = head->writes = 0;
     if (shadow == reach.variables) shared_touch(shadow->begin + index * WORD_BYTES, WORD_BYTES);

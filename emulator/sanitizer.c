@@ -67,8 +67,7 @@ void __ubsan_on_report(void) {
 }
 
 const char *__asan_default_options(void) {
-    return "exitcode=86:detect_leaks=0:alloc_dealloc_mismatch=0:allow_user_segv_handler=1:detect_stack_use_after_return=0:print_"
-           "legend=0";
+    return "exitcode=86:detect_leaks=0:allow_user_segv_handler=1:detect_stack_use_after_return=0:print_legend=0";
 }
 
 const char *__ubsan_default_options(void) {

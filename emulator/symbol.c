@@ -106,8 +106,8 @@ bool symbol_variable(const void *address, char *text, size_t size, size_t *offse
     return false;
 }
 
-/* Where the compiler left no line for an instruction, as where it merged the stores of two branches, that of one before it will do.
- */
+/* Where the compiler left no line for an instruction, as where it merged the stores of two branches, that of one before it will do,
+ * and not that of the call that was inlined. */
 enum { STEPS_BACK = 64, STEPS_EXACT = 8, STEP_BYTES = 4 };
 
 static bool has_line(const char *line) {
@@ -145,6 +145,7 @@ static void find_symbol(uintptr_t pc, bool function, char *text, size_t size) {
     snprintf(text, size, "?");
     const Status status = ask_addr2line(pc, function ? 1 : STEPS_BACK, &answer);
     const char *at = status == STATUS_OK && answer.text ? answer.text : "";
+    bool lost = false;
     for (int i = 0, step = -1; *at; i++) {
         const size_t length = strcspn(at, "\n");
         snprintf(line, sizeof line, "%.*s", (int)length, at);
@@ -152,12 +153,15 @@ static void find_symbol(uintptr_t pc, bool function, char *text, size_t size) {
         if (strncmp(line, "0x", 2) == 0) {
             step++;
             i = -1;
+            lost = false;
             continue;
         }
         char *note = strstr(line, " (discriminator");
         if (note) *note = '\0';
         const bool is_function = i % 2 == 0;
-        if (is_function != function || line[0] == '?' || (!function && (!has_line(line) || is_emulators(line)))) continue;
+        if (is_function != function || lost || (!function && is_emulators(line))) continue;
+        lost = !function && !has_line(line);
+        if (lost || line[0] == '?') continue;
         const size_t source = strlen(SOURCES);
         snprintf(text, size, "%s%s", strncmp(line, SOURCES, source) == 0 ? line + source : line,
                  step < STEPS_EXACT ? "" : " or near");

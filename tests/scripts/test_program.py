@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -182,6 +183,20 @@ def test_both_programs_run_and_host_code_counts(tmp_path):
     assert row(done, "(host code)")[2] == "undefined behaviour"
 
 
+def test_host_memory_freed_by_another_function(tmp_path):
+    """After the kernels, whose counts stay; what new[] and delete[] make and free themselves, and libstdc++ for them, is right."""
+    (tmp_path / "k.cu").write_text(
+        "#include <sstream>\n__global__ void k(int *x) { x[threadIdx.x] = 1; }\n"
+        "int main(int argc, char **argv) {\n    int *x;\n    double *own = new double[10], *one = new double;\n"
+        "    cudaMalloc(&x, 256);\n    k<<<1, 64>>>(x);\n    std::ostringstream text;\n    text << std::string(100, 'a') << argv[0];\n"
+        "    if (argc > 1)\n        delete own;\n    else\n        delete[] own;\n    delete one;\n    return text.str().empty();\n}\n"
+    )
+    assert (done := attempt("k.cu", cwd=tmp_path)).returncode == 0, done.stderr
+    done = attempt("k.cu", "--emulator", "address", "--", "x", cwd=tmp_path)
+    assert done.returncode == 1 and "alloc-dealloc-mismatch" in done.stderr and "k.cu:11" in done.stderr, done.stderr
+    assert row(done, "k") == (1, 1, "-") and row(done, "(host code)")[2] == "a fault, see above"
+
+
 def test_in_the_sandbox_or_refused(tmp_path):
     """It writes to the folder that it was started in and nowhere else; where there can be no sandbox it is not run."""
     outside = pathlib.Path("/dev/shm") / f"rungs-{os.getpid()}"
@@ -246,6 +261,30 @@ def test_one_kernels_race_does_not_hide_anothers_and_schedules_are_counted(tmp_p
     assert row(done, "right") == (2, 2, "-")
     line = next(line for line in done.stderr.splitlines() if line.startswith("right"))
     assert line.split() == ["right", "2", "2", "12", "-"]
+
+
+def test_a_local_variable_that_is_not_initialised_is_told_once(tmp_path):
+    """By the compiler: the emulators do not see it. Of CUDA's headers and of what is right nothing is said."""
+    (tmp_path / "k.cu").write_text(
+        "#include <cuda_fp16.h>\n__global__ void k(int *x) {\n    int code, right = 1;\n    if (x[0] > 5) code = 1;\n    x[0] = code + right;\n}\n"
+        "int main() {\n    int *x;\n    cudaMalloc(&x, 4);\n    cudaMemset(x, 0, 4);\n    k<<<1, 1>>>(x);\n}\n"
+    )
+    done = attempt("k.cu", cwd=tmp_path)
+    told = [line for line in done.stderr.splitlines() if "warning" in line]
+    assert len(told) == 1 and told[0].startswith("rungs try: k.cu:4:") and "'code'" in told[0], done.stderr
+    assert done.returncode == 0 and row(done, "k") == (1, 1, "-")
+
+
+def test_a_store_that_the_compiler_made_of_two_is_at_one_of_their_lines(tmp_path):
+    """It has no line of its own; that of the launch, into which the kernel is inlined, is wrong."""
+    (tmp_path / "k.cu").write_text(
+        "__global__ void k(int *x, int c) {\n    if (c)\n        x[0] = threadIdx.x;\n    else\n        x[0] = threadIdx.x + 1;\n}\n"
+        "int main(int argc, char **) {\n    int *x;\n    cudaMalloc(&x, 4);\n    k<<<1, 64>>>(x, argc);\n}\n"
+    )
+    done = attempt("k.cu", "--emulator", "race", cwd=tmp_path)
+    assert row(done, "k") == (1, 1, "data race")
+    lines = set(re.findall(r"at k\.cu:(\d+)", done.stderr))
+    assert lines and lines <= {"2", "3", "5"}, done.stderr
 
 
 @pytest.mark.parametrize(
