@@ -507,6 +507,11 @@ Status instance_given(Instance *instance, int index, size_t count) {
     return STATUS_OK;
 }
 
+bool instance_leaves_out(const Instance *instance, int output) {
+    const Array *out = instance->out;
+    return !instance->op->sized_by_data && array_count(&out[output]) == 0 && array_count(&out[0]) > 0;
+}
+
 bool instance_updates(const Instance *instance, int output) {
     const Op *op = instance->op;
     return !op->sized_by_data && array_updated(&instance->out[output], instance->in[DATA_FIRST], op->in_count) >= 0;

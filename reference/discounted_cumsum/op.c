@@ -330,7 +330,9 @@ static Status shapes(const Case *problem, Array *in, Array *out) {
 static Status adopt(const Array *in, Case *problem) {
     const Array *initial = &in[IN_INITIAL], sums = {.dtype = case_sums(problem)};
     TRY(discount_adopt(&in[IN_X], &in[IN_GAMMA], &in[IN_RESET], NULL, problem));
-    if (initial->rank < 0) return STATUS_OK; /* zeros, if state=both */
+    if (initial->rank < 0 && chosen(problem, "state"))
+        return status_fail(STATUS_INVALID, "initial: missing; with state=both an array [batch] is expected, zeros if nothing is carried");
+    if (initial->rank < 0) return STATUS_OK;
     TRY(vector_expect_floats(initial, "initial", &sums));
     if (array_count(initial) != vector_size(problem, "batch")) return refuse_shape(initial, "initial", "[batch]", &in[IN_X]);
     TRY(params_set(&problem->params, "state", "both"));
