@@ -90,9 +90,10 @@ typedef struct Variant {
     const ParamSpec *tunables; /* NULL: none */
     const DType *dtypes;       /* of the case, that it takes, DTYPE_COUNT last; NULL: all of the op's but narrow ones */
     const DType *accumulates;  /* of `accumulate=` other than usual, what it takes, likewise; NULL: nothing */
-    const char *const *options; /* of the op's options (PARAM_OPTION) those that it takes at any value, NULL last; NULL: none */
     const char *bound;         /* a looser bound of the op that this variant declares ("textbook"); NULL: none */
     const char *not_emulated;  /* why the emulator cannot run it (inline PTX, clusters); NULL: it can */
+    /* Of the op's options (PARAM_OPTION) those that it takes at any value, NULL last. NULL: none. */
+    const char *const *options;
 
     /* May this variant run this case? Called with shapes but without data or device. If not, writes why into reason and returns
      * false. NULL: always. */

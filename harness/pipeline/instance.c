@@ -31,9 +31,9 @@ json_t *case_json(const Case *problem) {
     json_t *options = json_array();
     for (int i = 0; i < problem->params.count; i++)
         if (params_chosen(&problem->params, i)) json_array_append_new(options, json_string(problem->params.specs[i].name));
-    return json_pack("{s:s, s:s, s:o, s:s, s:s, s:I, s:o, s:s*}", KEY_TEXT, case_format(problem, text, sizeof text), KEY_OP, problem->op,
-                     KEY_PARAMS, params_json(&problem->params), KEY_DTYPE, dtype_name(problem->dtype), KEY_INPUT, problem->input,
-                     KEY_SEED, (json_int_t)problem->seed, KEY_OPTIONS, options, KEY_ACCUMULATE,
+    return json_pack("{s:s, s:s, s:o, s:s, s:s, s:I, s:o, s:s*}", KEY_TEXT, case_format(problem, text, sizeof text), KEY_OP,
+                     problem->op, KEY_PARAMS, params_json(&problem->params), KEY_DTYPE, dtype_name(problem->dtype), KEY_INPUT,
+                     problem->input, KEY_SEED, (json_int_t)problem->seed, KEY_OPTIONS, options, KEY_ACCUMULATE,
                      case_is_usual(problem) ? NULL : dtype_name(case_sums(problem)));
 }
 

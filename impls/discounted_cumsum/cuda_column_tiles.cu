@@ -1,10 +1,10 @@
 /* Idea: layout=time_major, x[T, D] with D contiguous, as models with gates have it: sums go down the columns. A block has a tile of
  * 128 bytes across and up to 256 positions (f16, bf16: 128); a lane has STEPS positions below each other, of each 16 bytes of x and
- * of gamma, so that loads are coalesced, and all are under way at once. A lane composes the maps of its positions for each of its columns, lanes of a
- * warp exchange them by shuffles, warps by shared memory. Of tiles below each other TOGETHER are a group: each publishes its map,
- * the last one the sum that leaves the group. What enters a tile follows from the maps above it in its group, so that few tiles
- * wait for one another: T / 2048 in a column.
- * Progress: a block takes its tile from a counter when it starts, so the tiles before it belong to blocks that have started.
+ * of gamma, so that loads are coalesced, and all are under way at once. A lane composes the maps of its positions for each of its
+ * columns, lanes of a warp exchange them by shuffles, warps by shared memory. Of tiles below each other TOGETHER are a group: each
+ * publishes its map, the last one the sum that leaves the group. What enters a tile follows from the maps above it in its group, so
+ * that few tiles wait for one another: T / 2048 in a column. Progress: a block takes its tile from a counter when it starts, so the
+ * tiles before it belong to blocks that have started.
  * Traffic: x and gamma (and reset, states) once in, y once out; a map for each column of a tile, emptied by a memset before.
  * Rounding: all in the dtype (f16 and bf16: in float); depth about STEPS + log2(n). The same bits each time.
  * Limits: layout=time_major, a discount for each element. Loads of 16 bytes only where they divide a position's D elements. After a
@@ -112,8 +112,7 @@ static __device__ void compose(const ColumnSteps<T> &steps, Affine<SumOf<T>> (&m
 }
 
 /* Of each column the lanes above in the warp, exclusively; the maps of the warp go to shared memory. */
-template <typename T>
-static __device__ void scan_warp(Affine<SumOf<T>> (&maps)[VectorOf<T>::LENGTH], ColumnShared<T> *shared) {
+template <typename T> static __device__ void scan_warp(Affine<SumOf<T>> (&maps)[VectorOf<T>::LENGTH], ColumnShared<T> *shared) {
     typedef Affine<SumOf<T>> Map;
     const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 #pragma unroll
@@ -132,8 +131,7 @@ static __device__ void scan_warp(Affine<SumOf<T>> (&maps)[VectorOf<T>::LENGTH], 
 }
 
 /* What enters the tile, and what it has for those below. */
-template <typename T>
-static __device__ void enter(const Columns<T> &of, unsigned part, unsigned beside, ColumnShared<T> *shared) {
+template <typename T> static __device__ void enter(const Columns<T> &of, unsigned part, unsigned beside, ColumnShared<T> *shared) {
     typedef SumOf<T> Sum;
     typedef Affine<Sum> Map;
     constexpr unsigned COLUMNS = ColumnShared<T>::COLUMNS, WORDS = sizeof(Map) / sizeof(PublishedWord);
@@ -154,8 +152,7 @@ static __device__ void enter(const Columns<T> &of, unsigned part, unsigned besid
     if (own < COLUMNS) {
         const bool has_state = of.initial && column < of.batch;
         Sum sum = has_state ? of.initial[column] : 0;
-        for (unsigned i = own; i < (part - from) * COLUMNS; i += COLUMNS)
-            sum = Map{shared->above_a[i], shared->above_b[i]}.of(sum);
+        for (unsigned i = own; i < (part - from) * COLUMNS; i += COLUMNS) sum = Map{shared->above_a[i], shared->above_b[i]}.of(sum);
         shared->enters[own] = sum;
         sum = total.of(sum);
         if (publishes && ends_group) publish_words(words, 1, Map{affine_cut<Sum>(), sum});

@@ -61,7 +61,8 @@ static bool is_unrounded(const Case *problem) {
 
 /* So many roundings behind a sum in f16 or bf16 that they may cost half of it are beyond what the bound knows. */
 static Status check_sums(const Case *problem) {
-    const double n = (double)vector_size(problem, "n") + chosen(problem, "state"), k = (double)vector_size(problem, "k"), terms = k > 0 && k < n ? k : n;
+    const double n = (double)vector_size(problem, "n") + chosen(problem, "state"), k = (double)vector_size(problem, "k"),
+                 terms = k > 0 && k < n ? k : n;
     const DType sums = case_sums(problem);
     const double left = 0.5 / dtype_unit_roundoff(sums) - discount_depth((size_t)n);
     if (!dtype_is_narrow(sums) || 2 * terms <= left) return STATUS_OK;
@@ -331,7 +332,8 @@ static Status adopt(const Array *in, Case *problem) {
     const Array *initial = &in[IN_INITIAL], sums = {.dtype = case_sums(problem)};
     TRY(discount_adopt(&in[IN_X], &in[IN_GAMMA], &in[IN_RESET], NULL, problem));
     if (initial->rank < 0 && chosen(problem, "state"))
-        return status_fail(STATUS_INVALID, "initial: missing; with state=both an array [batch] is expected, zeros if nothing is carried");
+        return status_fail(STATUS_INVALID,
+                           "initial: missing; with state=both an array [batch] is expected, zeros if nothing is carried");
     if (initial->rank < 0) return STATUS_OK;
     TRY(vector_expect_floats(initial, "initial", &sums));
     if (array_count(initial) != vector_size(problem, "batch")) return refuse_shape(initial, "initial", "[batch]", &in[IN_X]);
@@ -346,10 +348,7 @@ static Status generate(const Case *problem, int index, Array *in) {
 
 static DiscountRows rows_of(const Case *problem, const Discount *self, const Array *in) {
     const bool columns = is_time_major(problem);
-    return (DiscountRows){self,
-                          in[IN_X].data,
-                          chosen(problem, "state") ? in[IN_INITIAL].data : NULL,
-                          columns ? 1 : self->n,
+    return (DiscountRows){self, in[IN_X].data, chosen(problem, "state") ? in[IN_INITIAL].data : NULL, columns ? 1 : self->n,
                           columns ? self->batch : 1};
 }
 

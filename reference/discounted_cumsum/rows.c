@@ -107,7 +107,7 @@ bool discount_rows_wrong_value(const DiscountRows *rows, const Reference *right,
     const double whole = right[output].value[element];
     double other = 0;
     if (n == 0 || !isfinite(whole)) return false;
-    const double before = p > 0 ? right[0].value[self->left ? at - rows->step : at + rows->step]
+    const double before = p > 0           ? right[0].value[self->left ? at - rows->step : at + rows->step]
                           : rows->initial ? vector_load(rows->initial, self->f32, row)
                                           : NAN;
     switch (which) {

@@ -1,7 +1,7 @@
 /* Wrong definitions of discounted sums, from right ones and what is added or left out. */
 #include "discount.h"
 
-const char *const DISCOUNT_WRONG[] = {[WRONG_LONGER] = "k+1",   [WRONG_SHORTER] = "k-1",      [WRONG_SHIFTED] = "shift",
+const char *const DISCOUNT_WRONG[] = {[WRONG_LONGER] = "k+1",     [WRONG_SHORTER] = "k-1",        [WRONG_SHIFTED] = "shift",
                                       [WRONG_UNCUT] = "no reset", [WRONG_STATELESS] = "no state", NULL};
 
 /* w x of the element so many positions before p; false: the sum does not reach so far. */

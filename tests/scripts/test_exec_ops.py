@@ -274,12 +274,16 @@ def test_states_of_rows(bench, rng):
     ids=str,
 )
 def test_options_that_are_refused(bench, more, settings, words, code):
-    bench.refuse("discounted_cumsum/cpu_best", {"x": np.ones((4, 30)), **more}, ["y"], *settings, words=words, code=code)
+    bench.refuse(
+        "discounted_cumsum/cpu_best", {"x": np.ones((4, 30)), **more}, ["y"], *settings, words=words, code=code
+    )
 
 
 def test_a_library_takes_no_option_that_it_does_not_name(bench):
     words = ["skip: does not take layout=time_major", 'VARIANT["options"]']
-    bench.refuse("discounted_cumsum/peer_scipy_lfilter", {"x": np.ones((4, 3))}, ["y"], "layout=time_major", words=words, code=4)
+    bench.refuse(
+        "discounted_cumsum/peer_scipy_lfilter", {"x": np.ones((4, 3))}, ["y"], "layout=time_major", words=words, code=4
+    )
 
 
 def test_an_output_that_the_case_has_not(bench):

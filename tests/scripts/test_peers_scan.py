@@ -184,7 +184,10 @@ def test_columns_by_hgrn(monkeypatch):
 
     for name, module in play_hgrn(torch).items():
         monkeypatch.setitem(sys.modules, name, module)
-    variant, known = "discounted_cumsum/peer_fla_hgrn", {"direction": "left", "gamma_per": "element", "batch": 40, "n": 5}
+    variant, known = (
+        "discounted_cumsum/peer_fla_hgrn",
+        {"direction": "left", "gamma_per": "element", "batch": 40, "n": 5},
+    )
     for state in ("none", "both"):
         case = sums_case("f32", **known, layout="time_major", state=state)
         inputs = sums_inputs({**case, "params": {**case["params"], "batch": 5, "n": 40}})  # [T, D]

@@ -48,11 +48,12 @@ static void open_random(Scan *self, const char *op, uint64_t seed) {
     const size_t n = 1 + draw(N_MAX);
     char text[512];
     const bool options = strcmp(op, "discounted_cumsum") == 0 && draw(2);
-    int used = snprintf(text, sizeof text, "%s batch=%d n=%zu k=%d gamma=%s gamma_per=%s direction=%s reset=%s dtype=%s input=%s", op,
-                        1 + (int)draw(BATCH_MAX), n, !options && draw(2) ? (int)draw(n + 2) : 0, gammas[draw(12)], per[draw(3)],
+    int used = snprintf(text, sizeof text, "%s batch=%d n=%zu k=%d gamma=%s gamma_per=%s direction=%s reset=%s dtype=%s input=%s",
+                        op, 1 + (int)draw(BATCH_MAX), n, !options && draw(2) ? (int)draw(n + 2) : 0, gammas[draw(12)], per[draw(3)],
                         draw(2) ? "left" : "right", draw(3) ? "none" : "mask", draw(2) ? "f32" : "f64", "normal");
     if (options)
-        snprintf(text + used, sizeof text - (size_t)used, "%s%s", draw(2) ? " layout=time_major" : "", draw(2) ? " state=both" : "");
+        snprintf(text + used, sizeof text - (size_t)used, "%s%s", draw(2) ? " layout=time_major" : "",
+                 draw(2) ? " state=both" : "");
     *self = scan_open("%s", text);
     snprintf(self->text, sizeof self->text, "seed %llu: %.400s", (unsigned long long)seed, text);
     /* Not integers with powers of 1e30: the leading terms may cancel exactly, and the next are 2^-100 of them. */

@@ -19,15 +19,15 @@ static const ParamSpec SPECS[] = {
 /* A table that got a parameter later: what was written before still is. */
 static void an_option_is_said_only_where_it_is_chosen(void **state) {
     (void)state;
-    static const ParamSpec MORE[] = {{"gamma", "discount", PARAM_REAL, "0.99", -2, 2, NULL},
-                                     {"agg", "aggregate", PARAM_OPTION, "mean", 0, 0, CHOICES},
-                                     {0}};
+    static const ParamSpec MORE[] = {
+        {"gamma", "discount", PARAM_REAL, "0.99", -2, 2, NULL}, {"agg", "aggregate", PARAM_OPTION, "mean", 0, 0, CHOICES}, {0}};
     Params params;
     char text[128];
     assert_int_equal(params_init(MORE, &params), STATUS_OK);
     params_format(&params, false, text, sizeof text);
     assert_string_equal(text, " gamma=0.99");
-    assert_true(params_unsaid(&params, 1) && !params_chosen(&params, 1) && !params_unsaid(&params, 0) && !params_chosen(&params, 0));
+    assert_true(params_unsaid(&params, 1) && !params_chosen(&params, 1) && !params_unsaid(&params, 0) &&
+                !params_chosen(&params, 0));
     assert_int_equal(params_set(&params, "agg", "mean"), STATUS_OK);
     params_format(&params, true, text, sizeof text);
     assert_string_equal(text, "");
