@@ -18,7 +18,7 @@ constexpr unsigned ACROSS = 8 /* lanes side by side */, TOGETHER = 8 /* tiles of
 template <typename T> constexpr unsigned STEPS = sizeof(T) == 2 ? 4 : 8;
 
 /* The case as the kernel sees it. Position p of a column is the element first + p step. */
-template <typename T> struct Columns {
+template <typename T> struct ColumnsView {
     const T *x, *gamma;
     const unsigned char *reset;
     const SumOf<T> *initial; /* null: none */
@@ -45,7 +45,7 @@ template <typename T> struct ColumnSteps { GateVector<T> x[STEPS<T>], factor[STE
 
 /* A vector of one array. */
 template <typename T>
-static __device__ GateVector<T> load_vector(const Columns<T> &of, const T *from, size_t p, size_t column, T otherwise) {
+static __device__ GateVector<T> load_vector(const ColumnsView<T> &of, const T *from, size_t p, size_t column, T otherwise) {
     constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
     const T *at = from + (of.first + (long long)p * of.step) + column;
     GateVector<T> vector;
@@ -61,7 +61,7 @@ static __device__ GateVector<T> load_vector(const Columns<T> &of, const T *from,
 }
 
 template <bool RESETS, typename T>
-static __device__ void load_steps(const Columns<T> &of, size_t position, size_t column, ColumnSteps<T> *steps) {
+static __device__ void load_steps(const ColumnsView<T> &of, size_t position, size_t column, ColumnSteps<T> *steps) {
 #pragma unroll
     for (unsigned s = 0; s < STEPS<T>; s++) {
         steps->x[s] = load_vector(of, of.x, position + s, column, (T)0);
@@ -131,7 +131,8 @@ template <typename T> static __device__ void scan_warp(Affine<SumOf<T>> (&maps)[
 }
 
 /* What enters the tile, and what it has for those below. */
-template <typename T> static __device__ void enter(const Columns<T> &of, unsigned part, unsigned beside, ColumnShared<T> *shared) {
+template <typename T>
+static __device__ void enter(const ColumnsView<T> &of, unsigned part, unsigned beside, ColumnShared<T> *shared) {
     typedef SumOf<T> Sum;
     typedef Affine<Sum> Map;
     constexpr unsigned COLUMNS = ColumnShared<T>::COLUMNS, WORDS = sizeof(Map) / sizeof(PublishedWord);
@@ -163,7 +164,7 @@ template <typename T> static __device__ void enter(const Columns<T> &of, unsigne
 
 /* before: the lanes above in the warp. */
 template <bool RESETS, typename T>
-static __device__ void write_steps(const Columns<T> &of, size_t position, size_t column, const ColumnSteps<T> &steps,
+static __device__ void write_steps(const ColumnsView<T> &of, size_t position, size_t column, const ColumnSteps<T> &steps,
                                    const Affine<SumOf<T>> (&before)[VectorOf<T>::LENGTH], const ColumnShared<T> &shared) {
     constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
     typedef SumOf<T> Sum;
@@ -194,7 +195,7 @@ static __device__ void write_steps(const Columns<T> &of, size_t position, size_t
 }
 
 template <typename T, bool RESETS>
-static __global__ void __launch_bounds__(GATE_THREADS_MAX, 2) columns_kernel(const __grid_constant__ Columns<T> of) {
+static __global__ void __launch_bounds__(GATE_THREADS_MAX, 2) columns_kernel(const __grid_constant__ ColumnsView<T> of) {
     constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
     __shared__ ColumnShared<T> shared;
     __shared__ unsigned number;
@@ -252,21 +253,22 @@ template <typename T> static Status run_columns(const VariantArgs *args) {
     const size_t batch = columns_batch(args), n = columns_n(args), bytes = scratch_bytes(args);
     const bool right = discount_is_right(args), state = array_count(&args->out[1]) > 0;
     const DiscountView<T> view = discount_view<T>(args);
-    const Columns<T> of = {view.x,
-                           view.gamma,
-                           view.reset,
-                           state ? (const SumOf<T> *)args->in[2].data : nullptr,
-                           view.y,
-                           (SumOf<T> *)args->out[1].data,
-                           batch,
-                           n,
-                           right && n > 0 ? (long long)((n - 1) * batch) : 0,
-                           right ? -(long long)batch : (long long)batch,
-                           (unsigned)tiles_across(args),
-                           (unsigned)tiles_below(args),
-                           discount_is_packed(args) && batch % VectorOf<T>::LENGTH == 0,
-                           (PublishedWord *)args->scratch,
-                           bytes > 0 ? (unsigned *)((PublishedWord *)args->scratch + bytes / sizeof(PublishedWord) - 1) : nullptr};
+    const ColumnsView<T> of = {view.x,
+                               view.gamma,
+                               view.reset,
+                               state ? (const SumOf<T> *)args->in[2].data : nullptr,
+                               view.y,
+                               (SumOf<T> *)args->out[1].data,
+                               batch,
+                               n,
+                               right && n > 0 ? (long long)((n - 1) * batch) : 0,
+                               right ? -(long long)batch : (long long)batch,
+                               (unsigned)tiles_across(args),
+                               (unsigned)tiles_below(args),
+                               discount_is_packed(args) && batch % VectorOf<T>::LENGTH == 0,
+                               (PublishedWord *)args->scratch,
+                               bytes > 0 ? (unsigned *)((PublishedWord *)args->scratch + bytes / sizeof(PublishedWord) - 1)
+                                         : nullptr};
     if (bytes > 0) TRY_CUDA(cudaMemsetAsync(args->scratch, PUBLISHED_EMPTY_BYTE, bytes, (cudaStream_t)args->stream));
     const LaunchShape shape = {dim3(of.across * of.parts), dim3(threads_of(args)), 0, args->stream};
     return view.reset ? launch(columns_kernel<T, true>, shape, of) : launch(columns_kernel<T, false>, shape, of);
