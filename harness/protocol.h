@@ -54,6 +54,7 @@
 #define KEY_NAME "name"
 #define KEY_DTYPE "dtype"
 #define KEY_ACCUMULATE "accumulate" /* of a case whose sums are not in the usual type */
+#define KEY_OPTIONS "options"       /* of a case: names of those that are not at their default */
 #define KEY_SHAPE "shape"
 #define KEY_COUNT "count" /* of elements */
 #define KEY_FILE "file"

@@ -92,6 +92,8 @@ typedef struct Variant {
     const DType *accumulates;  /* of `accumulate=` other than usual, what it takes, likewise; NULL: nothing */
     const char *bound;         /* a looser bound of the op that this variant declares ("textbook"); NULL: none */
     const char *not_emulated;  /* why the emulator cannot run it (inline PTX, clusters); NULL: it can */
+    /* Of the op's options (PARAM_OPTION) those that it takes at any value, NULL last. NULL: none. */
+    const char *const *options;
 
     /* May this variant run this case? Called with shapes but without data or device. If not, writes why into reason and returns
      * false. NULL: always. */

@@ -89,7 +89,7 @@ static Status set_choice(Params *params, int index, const char *text) {
 
 static Status set_value(Params *params, int index, const char *text) {
     const ParamSpec *spec = &params->specs[index];
-    if (spec->kind == PARAM_CHOICE) return set_choice(params, index, text);
+    if (spec->choices) return set_choice(params, index, text);
     if (spec->kind != PARAM_TEXT) return set_number(params, index, text);
     if (strlen(text) >= PARAM_TEXT_MAX || strpbrk(text, " \t\n"))
         return status_fail(STATUS_INVALID, "%s='%.80s': a text of up to %d characters without blanks is expected", spec->name, text,
@@ -158,11 +158,24 @@ bool params_given(const Params *params, int index) {
     return params->given >> index & 1;
 }
 
+static bool is_option(const Params *params, int index, bool at_default) {
+    const ParamSpec *spec = &params->specs[index];
+    return spec->kind == PARAM_OPTION && (strcmp(params->values[index].text, spec->fallback) == 0) == at_default;
+}
+
+bool params_unsaid(const Params *params, int index) {
+    return is_option(params, index, true);
+}
+
+bool params_chosen(const Params *params, int index) {
+    return is_option(params, index, false);
+}
+
 size_t params_format(const Params *params, bool only_given, char *text, size_t size) {
     size_t used = 0;
     if (size) text[0] = '\0';
     for (int i = 0; i < params->count; i++) {
-        if (only_given && !params_given(params, i)) continue;
+        if (params_unsaid(params, i) || (only_given && !params_given(params, i))) continue;
         const size_t room = used < size ? size - used : 0;
         used += (size_t)snprintf(room ? text + used : NULL, room, " %s=%s", params->specs[i].name, params->values[i].text);
     }

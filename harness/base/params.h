@@ -12,7 +12,9 @@
 
 __BEGIN_DECLS
 
-typedef enum ParamKind { PARAM_INT, PARAM_REAL, PARAM_CHOICE, PARAM_TEXT } ParamKind;
+/* PARAM_OPTION: a choice that an op got when there were rows of it. Texts and rows leave out its default, so that theirs stay as
+ * they are, and a variant takes another value only where its descriptor lists the option. */
+typedef enum ParamKind { PARAM_INT, PARAM_REAL, PARAM_CHOICE, PARAM_TEXT, PARAM_OPTION } ParamKind;
 
 enum { PARAMS_MAX = 16, PARAM_NAME_MAX = 32, PARAM_TEXT_MAX = 256 };
 
@@ -22,7 +24,7 @@ typedef struct ParamSpec {
     ParamKind kind;
     const char *fallback;       /* the default, as text; NULL: must be given */
     double min, max;            /* inclusive, for PARAM_INT and PARAM_REAL; integers stay below 2^53 */
-    const char *const *choices; /* NULL-terminated, for PARAM_CHOICE */
+    const char *const *choices; /* NULL-terminated, for PARAM_CHOICE and PARAM_OPTION */
 } ParamSpec;
 
 /* Small, because a plan holds thousands of cases. */
@@ -56,8 +58,11 @@ double params_real(const Params *params, const char *name);
 int params_choice(const Params *params, const char *name);
 const char *params_text(const Params *params, const char *name); /* any kind, in canonical text */
 bool params_has(const Params *params, const char *name);
-bool params_given(const Params *params, int index); /* false: the default stands */
-/* " name=value" for each, canonical and in declared order, into text; returns the length it needs (snprintf style). */
+bool params_given(const Params *params, int index);  /* false: the default stands */
+bool params_unsaid(const Params *params, int index); /* an option at its default */
+bool params_chosen(const Params *params, int index); /* an option at another value */
+/* " name=value" for each that is not left unsaid, canonical and in declared order, into text; returns the length it needs (snprintf
+ * style). */
 size_t params_format(const Params *params, bool only_given, char *text, size_t size);
 
 __END_DECLS

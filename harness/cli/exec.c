@@ -264,11 +264,12 @@ static bool verified(const Judgement *judgement) {
     return judgement->pass && judgement->judgeable;
 }
 
-/* Those that --out names; all that the variant gives if it names none. */
-static bool asked_for(const Exec *e, const char *output) {
+/* Those that --out names; all that the case has and the variant gives if it names none. */
+static bool asked_for(const Exec *e, const Instance *instance, int index) {
+    const char *output = instance->out[index].name;
     for (int k = 0; k < e->out.count; k++)
         if (strcmp(e->out.names[k], output) == 0) return true;
-    return e->out.count == 0 && registry_gives(e->choice.entry, output);
+    return e->out.count == 0 && registry_gives(e->choice.entry, output) && !instance_leaves_out(instance, index);
 }
 
 /* The bound that the variant declares, where it is not the op's own; else 0. */
@@ -325,7 +326,7 @@ static Status not_verified(const Exec *e, const Instance *instance, const Checke
 /* Compares every output that was asked for. wrong: the first that is not verified; -1: none. */
 static Status judge_all(const Exec *e, Instance *instance, Checked *checked, int *wrong, bool *undecided) {
     for (int i = 0; i < instance->op->out_count; i++) {
-        if (!asked_for(e, instance->out[i].name)) continue;
+        if (!asked_for(e, instance, i)) continue;
         TRY(judge(e, instance, i, &checked[i]));
         if (checked[i].last.undecided) *undecided = true;
         if (*wrong < 0 && !verified(&checked[i].last)) *wrong = i;
@@ -336,7 +337,7 @@ static Status judge_all(const Exec *e, Instance *instance, Checked *checked, int
 static Status tell_checked(const Exec *e, const Instance *instance, const Checked *checked, int wrong) {
     bool used[INSTANCE_MAX_BOUNDS] = {0};
     for (int i = 0; i < instance->op->out_count; i++) {
-        if (!asked_for(e, instance->out[i].name) || i == wrong) continue;
+        if (!asked_for(e, instance, i) || i == wrong) continue;
         if (!verified(&checked[i].last)) {
             printf("check: %s is not verified: %s\n", instance->out[i].name, checked[i].last.words);
             continue;
@@ -398,6 +399,17 @@ static Status fill_inputs(const Exec *e, Instance *instance) {
     return STATUS_OK;
 }
 
+static Status expect_outputs(const Exec *e, const Instance *instance) {
+    for (int k = 0; k < e->out.count; k++) {
+        int i = 0;
+        TRY(known_array("out", e->out.names[k], instance->out, e->op->out_count, &i));
+        if (instance_leaves_out(instance, i))
+            return status_fail(STATUS_INVALID, "--out %s=%s: this case has no such output; a parameter of %s decides it",
+                               e->out.names[k], e->out.values[k], e->op->name);
+    }
+    return STATUS_OK;
+}
+
 static bool same_shape(const Array *a, const Array *b) {
     return a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof a->shape[0]) == 0;
 }
@@ -425,6 +437,7 @@ static Status execute(Exec *e) {
         .choice = &e->choice, .problem = &e->problem, .options = &e->options, .emulated = emulated, .instance = &instance};
     instance_allow(e->options.timeout_seconds);
     Status status = fill_inputs(e, &instance);
+    if (status == STATUS_OK) status = expect_outputs(e, &instance);
     if (status == STATUS_OK) status = session_refused(&session);
     supports_close();
     if (status == STATUS_OK && cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)

@@ -9,6 +9,8 @@ It has a dictionary VARIANT, a plain literal that the build reads without import
                "bound": "textbook",       # optional: a looser bound of the op
                "accumulates": ["f64"],    # optional: of cases with `accumulate`, what it takes
                "dtypes": ["f16", "bf16"], # optional: of these, e4m3 and e5m2 those that it takes
+               "options": ["layout"],     # optional: of the op's options (PARAM_OPTION) those that it takes
+               "logarithms": ["gamma"],   # optional: inputs whose logarithms run() gets, as the library takes them
                "outputs": ["mean"],       # optional: gives only these of the op's outputs; the others are not judged
                "form": "numpy",           # optional: what run() gets its inputs as, a name of peer_forms.FORMS; default: that of the clock or
                                           # of the framework, else numpy
@@ -78,6 +80,7 @@ HOW_TO_GET = {
     "ml_dtypes": "NumPy has no bfloat16 and no float8 without it: build/python/bin/pip install ml_dtypes",
     "pylibcudf": "optional, 0.4 GB: build/python/bin/pip install --no-deps --target build/cudf -r requirements-cudf.txt",
     "accelerated_scan": "optional: build/python/bin/pip install --no-deps accelerated-scan==0.3.1",
+    "fla": "optional: build/python/bin/pip install --no-deps fla-core==0.6.0 einops",
     "torch_discounted_cumsum": "./rungs compiles it where nvidia-smi finds a GPU (requirements-compiled.txt)",
 }
 

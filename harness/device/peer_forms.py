@@ -397,6 +397,11 @@ def incomplete_outputs(variant, case, inputs):
     return min(count, x.size), math.inf if params.get("incomplete") == "inf" else math.nan
 
 
+def logarithm(array):
+    with numpy.errstate(all="ignore"):
+        return numpy.log(array.astype("f8")).astype(array.dtype)
+
+
 class Exchange:
     """Between NumPy's arrays by the op's names and the library's forms, of one variant."""
 
@@ -412,7 +417,7 @@ class Exchange:
 
     def give(self, arrays):
         """What run() gets of these inputs."""
-        self.arrays = grouped(arrays)
+        self.arrays = grouped(arrays) | {name: logarithm(arrays[name]) for name in self.variant.get("logarithms", ())}
         self.given = {name: self.form.give(between(array), self.given.get(name)) for name, array in self.arrays.items()}
         return self.given
 
@@ -423,6 +428,8 @@ class Exchange:
 
     def place(self, name, on_gpu):
         """Where the library seems to keep this input, one number behind the other, and what holds that memory; (None, None): not so."""
+        if name in self.variant.get("logarithms", ()):
+            return None, None
         form, array = self.numbers().get(name), self.arrays.get(name)
         memory = None if form is None else self.form.memory(form)
         interface = getattr(memory, "__cuda_array_interface__" if on_gpu else "__array_interface__", None)

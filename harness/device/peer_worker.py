@@ -203,6 +203,10 @@ class Worker:
                 return {
                     wire.KEY_SKIP: f'does not take accumulate={case["accumulate"]}: VARIANT["accumulates"] says what it takes'
                 }
+            for name in case.get("options", ()):
+                if name not in self.facts.get("options", ()):
+                    value = case["params"][name]
+                    return {wire.KEY_SKIP: f'does not take {name}={value}: VARIANT["options"] says what it takes'}
             reason = self.peer.supports({**case, "facts": facts_of(self.facts, self.sets[0])}, tunables)
         except ImportError as error:
             return {wire.KEY_SKIP: missing(self.variant, error)}

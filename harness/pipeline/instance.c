@@ -28,9 +28,12 @@ static const size_t LARGE_BYTES = (size_t)1 << 30;      /* of inputs and outputs
 
 json_t *case_json(const Case *problem) {
     char text[CASE_TEXT_MAX];
-    return json_pack("{s:s, s:s, s:o, s:s, s:s, s:I, s:s*}", KEY_TEXT, case_format(problem, text, sizeof text), KEY_OP, problem->op,
-                     KEY_PARAMS, params_json(&problem->params), KEY_DTYPE, dtype_name(problem->dtype), KEY_INPUT, problem->input,
-                     KEY_SEED, (json_int_t)problem->seed, KEY_ACCUMULATE,
+    json_t *options = json_array();
+    for (int i = 0; i < problem->params.count; i++)
+        if (params_chosen(&problem->params, i)) json_array_append_new(options, json_string(problem->params.specs[i].name));
+    return json_pack("{s:s, s:s, s:o, s:s, s:s, s:I, s:o, s:s*}", KEY_TEXT, case_format(problem, text, sizeof text), KEY_OP,
+                     problem->op, KEY_PARAMS, params_json(&problem->params), KEY_DTYPE, dtype_name(problem->dtype), KEY_INPUT,
+                     problem->input, KEY_SEED, (json_int_t)problem->seed, KEY_OPTIONS, options, KEY_ACCUMULATE,
                      case_is_usual(problem) ? NULL : dtype_name(case_sums(problem)));
 }
 
@@ -502,6 +505,11 @@ Status instance_given(Instance *instance, int index, size_t count) {
     *given = *out;
     given->shape[0] = count / row;
     return STATUS_OK;
+}
+
+bool instance_leaves_out(const Instance *instance, int output) {
+    const Array *out = instance->out;
+    return !instance->op->sized_by_data && array_count(&out[output]) == 0 && array_count(&out[0]) > 0;
 }
 
 bool instance_updates(const Instance *instance, int output) {

@@ -92,7 +92,7 @@ Status compare_outputs(Session *s, DataSet set, const char *when, bool *undecide
     bool pass = true, verified = !undecided || set != DATA_FIRST;
     for (int i = 0; i < instance->op->out_count; i++) {
         Judgement judgement;
-        if (!registry_gives(s->choice->entry, instance->out[i].name)) continue;
+        if (!registry_gives(s->choice->entry, instance->out[i].name) || instance_leaves_out(instance, i)) continue;
         TRY(judge_output(instance, set, s->bound, i, &judgement));
         errors[given++] = judgement.errors;
         if (undecided && judgement.undecided) *undecided = true;

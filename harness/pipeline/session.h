@@ -54,6 +54,8 @@ size_t instance_input_bytes(const Instance *instance, DataSet set);
 /* The fewest bytes, of whole sectors, that a correct variant reads in a timed call (op.h), of the set that needs least. Asked once
  * for each bound: a pass over the inputs takes a second where there are many. */
 double instance_least_read(Instance *instance, int bound, bool on_gpu);
+/* Is it an optional output that the case has not: without elements beside a first one with some? */
+bool instance_leaves_out(const Instance *instance, int output);
 /* Is this output an array that is updated in place? */
 bool instance_updates(const Instance *instance, int output);
 /* Generates the set's inputs, and those of the sets that it is made from (nothing to do if they are there). */

@@ -32,7 +32,7 @@ static json_t *specs_json(const ParamSpec *specs) {
                                              "kind", PARAM_KINDS[spec->kind], "default", default_json(spec), "min",
                                              number ? number_json(spec->kind, spec->min) : json_null(), "max",
                                              number ? number_json(spec->kind, spec->max) : json_null(), "choices",
-                                             spec->kind == PARAM_CHOICE ? texts_json(spec->choices) : json_null()));
+                                             spec->choices ? texts_json(spec->choices) : json_null()));
     }
     return out;
 }

@@ -14,7 +14,8 @@ extern const OpSource *const __start_rungs_ops[], *const __stop_rungs_ops[]; /* 
 extern const PythonOp *const __start_rungs_python_ops[] __attribute__((weak)), *const __stop_rungs_python_ops[]
     __attribute__((weak));
 
-const char *const PARAM_KINDS[] = {[PARAM_INT] = "int", [PARAM_REAL] = "real", [PARAM_CHOICE] = "choice", [PARAM_TEXT] = "text"};
+const char *const PARAM_KINDS[] = {
+    [PARAM_INT] = "int", [PARAM_REAL] = "real", [PARAM_CHOICE] = "choice", [PARAM_TEXT] = "text", [PARAM_OPTION] = "choice"};
 
 static int by_name(const void *a, const void *b) {
     return strcmp((*(const Op *const *)a)->name, (*(const Op *const *)b)->name);

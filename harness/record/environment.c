@@ -93,7 +93,8 @@ static json_t *python_json(void) {
         "from importlib.metadata import version\n"
         "packages = {}\n"
         "for name in ('numpy', 'pandas', 'scipy', 'statsmodels', 'numba', 'numba-cuda', 'cupy-cuda12x', 'cupy-cuda13x', 'torch',\n"
-        "             'jax', 'jaxlib', 'polars', 'pyarrow', 'cudf-cu12', 'cudf-cu13', 'accelerated-scan', 'matplotlib'):\n"
+        "             'jax', 'jaxlib', 'polars', 'pyarrow', 'cudf-cu12', 'cudf-cu13', 'fla-core',\n"
+        "             'accelerated-scan', 'matplotlib'):\n"
         "    try: packages[name] = version(name)\n"
         "    except Exception: pass\n"
         "print(json.dumps({'version': platform.python_version(), 'packages': packages}))\n";

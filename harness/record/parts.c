@@ -176,6 +176,8 @@ json_t *params_json(const Params *params) {
 
 json_t *case_params_json(const Case *problem) {
     json_t *object = params_json(&problem->params);
+    for (int i = 0; i < problem->params.count; i++)
+        if (params_unsaid(&problem->params, i)) json_object_del(object, problem->params.specs[i].name);
     if (!case_is_usual(problem)) json_object_set_new(object, "accumulate", json_string(dtype_name(case_sums(problem))));
     return object;
 }

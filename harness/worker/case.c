@@ -203,6 +203,12 @@ static bool is_listed(DType dtype, const DType *list) {
     return false;
 }
 
+static bool is_named(const char *name, const char *const *list) {
+    for (; list && *list; list++)
+        if (strcmp(*list, name) == 0) return true;
+    return false;
+}
+
 /* Of a variant that says nothing, code is from before there were types of two bytes, and takes them for four. */
 static bool takes(const Variant *variant, DType dtype) {
     return variant->dtypes ? is_listed(dtype, variant->dtypes) : !dtype_is_narrow(dtype);
@@ -216,6 +222,11 @@ Status variant_supports(const Variant *variant, const VariantArgs *args) {
     if (!case_is_usual(args->problem) && !is_listed(case_sums(args->problem), variant->accumulates))
         return status_fail(STATUS_UNSUPPORTED, "does not take accumulate=%s: .accumulates of its descriptor says what it takes",
                            dtype_name(case_sums(args->problem)));
+    const Params *params = &args->problem->params;
+    for (int i = 0; i < params->count; i++)
+        if (params_chosen(params, i) && !is_named(params->specs[i].name, variant->options))
+            return status_fail(STATUS_UNSUPPORTED, "does not take %s=%s: .options of its descriptor says what it takes",
+                               params->specs[i].name, params->values[i].text);
     return variant->supports && !variant->supports(args, reason) ? status_fail(STATUS_UNSUPPORTED, "%s", reason) : STATUS_OK;
 }
 

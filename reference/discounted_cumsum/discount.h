@@ -59,17 +59,30 @@ Status discount_adopt(const Array *x, const Array *gamma, const Array *reset, co
 Status discount_generate_gamma(const Case *problem, Array *gamma);
 Status discount_generate_reset(const Case *problem, Array *reset);
 
+/* rows.c: how the rows of a case lie, and what is carried into them. */
+typedef struct DiscountRows {
+    const Discount *self;
+    const void *x, *initial; /* initial: NULL: nothing is carried into a row */
+    size_t row_step, step;   /* element i of a row lies at row * row_step + i * step */
+} DiscountRows;
+/* All sums of all rows, one row after the other, and of each the last. final: without `initial` not used. */
+Status discount_row_by_row(const DiscountRows *rows, const Reference *y, const Reference *final);
+/* As discount_wrong_value(). right: of y and final. output: which of the two. */
+bool discount_rows_wrong_value(const DiscountRows *rows, const Reference *right, int which, int output, size_t element,
+                               double *value);
+
 /* Op.least_read of sums of an input, x, or dy in the gradient: its elements, their factors and resets. */
 typedef struct DiscountNeeds {
-    const Discount *self;
+    const DiscountRows *rows;
     const Array *in;
-    int summed, gamma, reset; /* inputs */
+    int summed, gamma, reset, initial; /* inputs */
 } DiscountNeeds;
 void discount_least_read(const DiscountNeeds *needs, Reads *reads);
 
 Discount discount_of(const Case *problem, const Array *gamma, const Array *reset);
 
-/* wrong.c: Op.wrong of both ops; a sum of x, or of dy in the gradient, by a wrong definition. */
+/* wrong.c: Op.wrong; a sum of x, or of dy in the gradient, by a wrong definition. */
+typedef enum DiscountWrong { WRONG_LONGER, WRONG_SHORTER, WRONG_SHIFTED, WRONG_UNCUT, WRONG_STATELESS } DiscountWrong;
 extern const char *const DISCOUNT_WRONG[];
 bool discount_wrong_value(const Discount *self, const void *x, const double *right, int which, size_t element, double *value);
 

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- What the op and its gradient have in common. */
 
@@ -15,11 +16,25 @@ const char *const DISCOUNT_RESETS[] = {"none", "mask", NULL};
 
 static const double ELEMENTS_MAX = 0x1p46; /* beyond any memory, and counts of bytes still fit */
 
+/* Is the option, which only sums have, at its other value? */
+static bool chosen(const Case *problem, const char *option) {
+    return params_has(&problem->params, option) && params_choice(&problem->params, option) == 1;
+}
+static bool is_time_major(const Case *problem) {
+    return chosen(problem, "layout");
+}
+
 Array discount_matrix(const Case *problem, const char *name) {
-    Array array = array_1d(name, problem->dtype, vector_size(problem, "batch"));
+    const bool columns = is_time_major(problem);
+    Array array = array_1d(name, problem->dtype, vector_size(problem, columns ? "n" : "batch"));
     array.rank = 2;
-    array.shape[1] = vector_size(problem, "n");
+    array.shape[1] = vector_size(problem, columns ? "batch" : "n");
     return array;
+}
+
+/* What is carried into a row, or out of it. */
+static Array state_of_rows(const Case *problem, const char *name) {
+    return array_1d(name, case_sums(problem), chosen(problem, "state") ? vector_size(problem, "batch") : 0);
 }
 
 Array discount_gamma(const Case *problem, const char *name) {
@@ -41,12 +56,13 @@ Array discount_reset(const Case *problem) {
 }
 
 static bool is_unrounded(const Case *problem) {
-    return params_has(&problem->params, "reference") && params_choice(&problem->params, "reference") == 1;
+    return chosen(problem, "reference");
 }
 
 /* So many roundings behind a sum in f16 or bf16 that they may cost half of it are beyond what the bound knows. */
 static Status check_sums(const Case *problem) {
-    const double n = (double)vector_size(problem, "n"), k = (double)vector_size(problem, "k"), terms = k > 0 && k < n ? k : n;
+    const double n = (double)vector_size(problem, "n") + chosen(problem, "state"), k = (double)vector_size(problem, "k"),
+                 terms = k > 0 && k < n ? k : n;
     const DType sums = case_sums(problem);
     const double left = 0.5 / dtype_unit_roundoff(sums) - discount_depth((size_t)n);
     if (!dtype_is_narrow(sums) || 2 * terms <= left) return STATUS_OK;
@@ -56,6 +72,9 @@ static Status check_sums(const Case *problem) {
 
 Status discount_check(const Case *problem) {
     TRY(check_sums(problem));
+    if ((is_time_major(problem) || chosen(problem, "state")) && vector_size(problem, "k") > 0)
+        return status_fail(STATUS_INVALID, "k=%zu: layout=time_major and state=both are for sums of all terms, k=0",
+                           vector_size(problem, "k"));
     if (is_unrounded(problem) && params_choice(&problem->params, "gamma_per") != GAMMA_ALL)
         return status_fail(STATUS_INVALID,
                            "reference=unrounded is for gamma_per=all, not gamma_per=%s: there gamma is not one number",
@@ -74,7 +93,7 @@ Status discount_check(const Case *problem) {
                        vector_size(problem, "n"));
 }
 
-/* Has the array the shape of x: [batch, n], or [n] where x is [n]? */
+/* Has the array the shape of x? */
 static bool like_x(const Array *array, const Array *x) {
     if (array->rank != x->rank) return false;
     for (int d = 0; d < x->rank; d++)
@@ -95,8 +114,9 @@ static Status adopt_x(const Array *x, Case *problem) {
         return status_fail(STATUS_INVALID, "x: one or two dimensions, [n] or [batch, n], are expected, not %d", x->rank);
     TRY(vector_expect_floats(x, "x", NULL));
     problem->dtype = x->dtype;
-    TRY(vector_set_size(problem, "batch", x->rank == 2 ? x->shape[0] : 1));
-    TRY(vector_set_size(problem, "n", x->shape[x->rank - 1]));
+    const bool columns = is_time_major(problem) && x->rank == 2;
+    TRY(vector_set_size(problem, "batch", columns ? x->shape[1] : x->rank == 2 ? x->shape[0] : 1));
+    TRY(vector_set_size(problem, "n", x->shape[columns ? 0 : x->rank - 1]));
     return discount_check(problem);
 }
 
@@ -189,47 +209,88 @@ Discount discount_of(const Case *problem, const Array *gamma, const Array *reset
 
 static const double GAMMA_FELT = 1e-3; /* with a smaller discount a variant might do without what is carried */
 
+/* What a row needs so far. */
+typedef struct Needed {
+    size_t decided;      /* so many further elements get a NaN or an infinity */
+    bool first, carried; /* nothing is carried into the next element; something was into any */
+} Needed;
+
+static Needed needed_at_first(const DiscountRows *rows, size_t row) {
+    const bool spoilt = rows->initial && !isfinite(vector_load(rows->initial, rows->self->f32, row));
+    return (Needed){.decided = spoilt ? rows->self->n : 0, .first = !rows->initial};
+}
+
 /* An element counts unless a NaN or an infinity that is carried into it may decide its sum alone; of finite ones the factor by
- * which something is carried, and the reset (not a row's first), too. In the order in which sums grow: from the right, unless they
- * are left or (not both) transposed. */
+ * which something is carried, and the reset (not a row's first, but for a state), too. In the order in which sums grow: from the
+ * right, unless they are left or (not both) transposed. */
+static void need_element(const DiscountNeeds *needs, size_t row, size_t step, Needed *so_far, Reads *reads) {
+    const DiscountRows *rows = needs->rows;
+    const Discount *self = rows->self;
+    const bool from_left = self->left != self->adjoint, enters = step > 0 || rows->initial;
+    const bool carries = self->terms > 1 && (self->n > 1 || rows->initial);
+    const size_t i = row * rows->row_step + (from_left ? step : self->n - 1 - step) * rows->step;
+    const size_t edge = !self->adjoint ? i : from_left ? i - rows->step : i + rows->step; /* has the factor, and the reset */
+    const bool finite = isfinite(number_at(&needs->in[needs->summed], i));
+    if (enters && self->reset && self->reset[edge]) so_far->first = true, so_far->decided = 0;
+    if (so_far->decided == 0) reads_need_elements(reads, needs->summed, needs->in, i, 1);
+    if (so_far->decided == 0 && !so_far->first && carries && finite) {
+        if (self->gamma_per == GAMMA_ELEMENT) reads_need_elements(reads, needs->gamma, needs->in, edge, 1);
+        if (step == 0) reads_need_elements(reads, needs->initial, needs->in, row, 1);
+        so_far->carried = true;
+    }
+    if (enters && carries && finite && self->reset && fabs(self->gamma_written) >= GAMMA_FELT)
+        reads_need(reads, needs->reset, edge, 1);
+    so_far->decided = finite ? so_far->decided - (so_far->decided > 0) : self->terms - 1;
+    so_far->first = false;
+}
+
+static void need_end(const DiscountNeeds *needs, size_t row, const Needed *so_far, Reads *reads) {
+    const Discount *self = needs->rows->self;
+    if (self->n == 0 && needs->rows->initial) reads_need_elements(reads, needs->initial, needs->in, row, 1);
+    if (so_far->carried && self->gamma_per == GAMMA_ROW) reads_need_elements(reads, needs->gamma, needs->in, row, 1);
+}
+
 static void need_row(const void *of, size_t row, Reads *reads) {
     const DiscountNeeds *needs = of;
-    const Discount *self = needs->self;
-    const Array *x = &needs->in[needs->summed];
-    const bool from_left = self->left != self->adjoint, carries = self->terms > 1 && self->n > 1;
-    const bool felt = carries && self->reset && fabs(self->gamma_written) >= GAMMA_FELT;
-    const size_t begin = row * self->n;
-    size_t decided = 0; /* so many further elements get a NaN or an infinity */
-    bool first = true, carried = false;
-    for (size_t step = 0; step < self->n; step++) {
-        const size_t i = begin + (from_left ? step : self->n - 1 - step), before = from_left ? i - 1 : i + 1;
-        const size_t edge = self->adjoint ? before : i; /* has the factor, and the reset, between the two */
-        const bool finite = isfinite(number_at(x, i));
-        if (step > 0 && self->reset && self->reset[edge]) first = true, decided = 0;
-        if (decided == 0) reads_need_elements(reads, needs->summed, needs->in, i, 1);
-        if (decided == 0 && !first && carries && finite) {
-            if (self->gamma_per == GAMMA_ELEMENT) reads_need_elements(reads, needs->gamma, needs->in, edge, 1);
-            carried = true;
+    Needed so_far = needed_at_first(needs->rows, row);
+    for (size_t step = 0; step < needs->rows->self->n; step++) need_element(needs, row, step, &so_far, reads);
+    need_end(needs, row, &so_far, reads);
+}
+
+/* All rows side by side, in the order of memory. */
+static void need_columns(const DiscountNeeds *needs, Reads *reads) {
+    const Discount *self = needs->rows->self;
+    Needed *so_far = malloc(self->batch * sizeof *so_far + 1);
+    for (size_t row = 0; so_far && row < self->batch; row++) so_far[row] = needed_at_first(needs->rows, row);
+    for (size_t step = 0; so_far && step < self->n; step++)
+        for (size_t k = 0; k < self->batch; k++) {
+            const size_t row = self->left ? k : self->batch - 1 - k;
+            need_element(needs, row, step, &so_far[row], reads);
         }
-        if (step > 0 && finite && felt) reads_need(reads, needs->reset, edge, 1);
-        decided = finite ? decided - (decided > 0) : self->terms - 1;
-        first = false;
-    }
-    if (carried && self->gamma_per == GAMMA_ROW) reads_need_elements(reads, needs->gamma, needs->in, row, 1);
+    for (size_t row = 0; so_far && row < self->batch; row++) need_end(needs, row, &so_far[row], reads);
+    free(so_far);
 }
 
 void discount_least_read(const DiscountNeeds *needs, Reads *reads) {
-    reads_need_parts(reads, needs->self->batch, need_row, needs);
+    if (needs->rows->row_step < needs->rows->step)
+        need_columns(needs, reads);
+    else
+        reads_need_parts(reads, needs->rows->self->batch, need_row, needs);
 }
 
 /* ---- The op. */
 
 static const char *const REFERENCES[] = {"received", "unrounded", NULL};
 
+static const char *const LAYOUTS[] = {"row_major", "time_major", NULL}, *const STATES[] = {"none", "both", NULL};
+
 static const ParamSpec PARAMS[] = {
     DISCOUNT_PARAMS,
     {"reference", "unrounded: the reference takes gamma as written, not as rounded to the dtype (with gamma_per=all)", PARAM_CHOICE,
      "received", 0, 0, REFERENCES},
+    {"layout", "time_major: x, y, reset and a gamma for each element are [n, batch]", PARAM_OPTION, "row_major", 0, 0, LAYOUTS},
+    {"state", "both: `initial` is carried into each row, and what its end would carry on is `final`", PARAM_OPTION, "none", 0, 0,
+     STATES},
     {0},
 };
 
@@ -253,19 +314,31 @@ static const Bound BOUNDS[] = {
     {NULL, NULL},
 };
 
-enum { IN_X, IN_GAMMA, IN_RESET };
+enum { IN_X, IN_GAMMA, IN_INITIAL, IN_RESET, IN_COUNT };
+enum { OUT_Y, OUT_FINAL, OUT_COUNT };
 
 static Status shapes(const Case *problem, Array *in, Array *out) {
     TRY(discount_check(problem));
     in[IN_X] = discount_matrix(problem, "x");
     in[IN_GAMMA] = discount_gamma(problem, "gamma");
+    in[IN_INITIAL] = state_of_rows(problem, "initial");
     in[IN_RESET] = discount_reset(problem);
-    out[0] = discount_matrix(problem, "y");
+    out[OUT_Y] = discount_matrix(problem, "y");
+    out[OUT_FINAL] = state_of_rows(problem, "final");
     return STATUS_OK;
 }
 
 static Status adopt(const Array *in, Case *problem) {
-    return discount_adopt(&in[IN_X], &in[IN_GAMMA], &in[IN_RESET], NULL, problem);
+    const Array *initial = &in[IN_INITIAL], sums = {.dtype = case_sums(problem)};
+    TRY(discount_adopt(&in[IN_X], &in[IN_GAMMA], &in[IN_RESET], NULL, problem));
+    if (initial->rank < 0 && chosen(problem, "state"))
+        return status_fail(STATUS_INVALID,
+                           "initial: missing; with state=both an array [batch] is expected, zeros if nothing is carried");
+    if (initial->rank < 0) return STATUS_OK;
+    TRY(vector_expect_floats(initial, "initial", &sums));
+    if (array_count(initial) != vector_size(problem, "batch")) return refuse_shape(initial, "initial", "[batch]", &in[IN_X]);
+    TRY(params_set(&problem->params, "state", "both"));
+    return discount_check(problem);
 }
 
 static Status generate(const Case *problem, int index, Array *in) {
@@ -273,9 +346,19 @@ static Status generate(const Case *problem, int index, Array *in) {
     return index == IN_RESET ? discount_generate_reset(problem, in) : STATUS_OK;
 }
 
+static DiscountRows rows_of(const Case *problem, const Discount *self, const Array *in) {
+    const bool columns = is_time_major(problem);
+    return (DiscountRows){self, in[IN_X].data, chosen(problem, "state") ? in[IN_INITIAL].data : NULL, columns ? 1 : self->n,
+                          columns ? self->batch : 1};
+}
+
 static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
     const Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
     const void *x = in[IN_X].data;
+    if (is_time_major(problem) || chosen(problem, "state")) {
+        const DiscountRows rows = rows_of(problem, &self, in);
+        return discount_row_by_row(&rows, &out[OUT_Y], &out[OUT_FINAL]);
+    }
     if (bound == DISCOUNT_SCAN || self.terms > self.n)
         return discount_sums(&self, x, self.terms, DISCOUNT_SCAN, out[0].value, out[0].tolerance);
     TRY(discount_sums(&self, x, self.terms, DISCOUNT_SCAN, out[0].value, NULL));
@@ -283,26 +366,30 @@ static Status reference(const Case *problem, const Array *in, int bound, Referen
 }
 
 static Work work(const Case *problem) {
-    Array in[3], out[1];
+    Array in[IN_COUNT], out[OUT_COUNT];
     if (shapes(problem, in, out) != STATUS_OK) return (Work){0};
-    const double elements = (double)array_count(&out[0]);
+    const double elements = (double)array_count(&out[OUT_Y]);
     const bool one = params_choice(&problem->params, "gamma_per") == GAMMA_ALL;
-    return (Work){.bytes = (double)(array_bytes(&in[IN_X]) + (one ? 0 : array_bytes(&in[IN_GAMMA])) + array_bytes(&in[IN_RESET]) +
-                                    array_bytes(&out[0])),
-                  .flops = 2 * elements,
-                  .elements = elements};
+    double bytes = (double)(array_bytes(&out[OUT_Y]) + array_bytes(&out[OUT_FINAL]));
+    for (int i = 0; i < IN_COUNT; i++) bytes += i == IN_GAMMA && one ? 0 : (double)array_bytes(&in[i]);
+    return (Work){.bytes = bytes, .flops = 2 * elements, .elements = elements};
 }
 
 static void least_read(const Case *problem, const Array *in, int bound, Reads *reads) {
     (void)bound;
     const Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
-    discount_least_read(&(DiscountNeeds){&self, in, IN_X, IN_GAMMA, IN_RESET}, reads);
+    const DiscountRows rows = rows_of(problem, &self, in);
+    discount_least_read(&(DiscountNeeds){&rows, in, IN_X, IN_GAMMA, IN_RESET, IN_INITIAL}, reads);
 }
 
 static bool wrong_value(const Case *problem, const Array *in, const Reference *right, int which, int output, size_t element,
                         double *value) {
-    const Discount self = discount_of(problem, &in[1], &in[2]);
-    return discount_wrong_value(&self, in[0].data, right[output].value, which, element, value);
+    const Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
+    if (is_time_major(problem) || chosen(problem, "state")) {
+        const DiscountRows rows = rows_of(problem, &self, in);
+        return discount_rows_wrong_value(&rows, right, which, output, element, value);
+    }
+    return output == OUT_Y && discount_wrong_value(&self, in[IN_X].data, right[OUT_Y].value, which, element, value);
 }
 
 RUNGS_OP(discounted_cumsum) = {
@@ -313,8 +400,8 @@ RUNGS_OP(discounted_cumsum) = {
     .accumulates = ACCUMULATES,
     .families = FAMILIES,
     .bounds = BOUNDS,
-    .in_count = 3,
-    .out_count = 1,
+    .in_count = IN_COUNT,
+    .out_count = OUT_COUNT,
     .shapes = shapes,
     .adopt = adopt,
     .generate = generate,

@@ -1,8 +1,8 @@
 /* Wrong definitions of discounted sums, from right ones and what is added or left out. */
 #include "discount.h"
 
-enum { LONGER, SHORTER, SHIFTED, UNCUT };
-const char *const DISCOUNT_WRONG[] = {[LONGER] = "k+1", [SHORTER] = "k-1", [SHIFTED] = "shift", [UNCUT] = "no reset", NULL};
+const char *const DISCOUNT_WRONG[] = {[WRONG_LONGER] = "k+1",     [WRONG_SHORTER] = "k-1",        [WRONG_SHIFTED] = "shift",
+                                      [WRONG_UNCUT] = "no reset", [WRONG_STATELESS] = "no state", NULL};
 
 /* w x of the element so many positions before p; false: the sum does not reach so far. */
 static bool term(const RecurrenceLine *line, size_t p, size_t before, double *out) {
@@ -27,20 +27,23 @@ bool discount_wrong_value(const Discount *self, const void *x, const double *rig
     const bool window = self->terms <= self->n;
     double other = 0;
     switch (which) {
-    case LONGER:
+    case WRONG_LONGER:
         if (!window || !term(&line, p, self->terms, &other)) return false;
         break;
-    case SHORTER:
+    case WRONG_SHORTER:
         if (!window || self->terms < 2 || !term(&line, p, self->terms - 1, &other)) return false;
         other = -other;
         break;
-    case SHIFTED:
+    case WRONG_SHIFTED:
         *value = before;
         return isfinite(before);
-    default:
+    case WRONG_UNCUT:
         if (window || !recurrence_step(&line, p).cut) return false;
         line.reset = NULL;
         other = recurrence_step(&line, p).factor.hi * before;
+        break;
+    default:
+        return false;
     }
     *value = whole + other;
     return isfinite(*value);

@@ -79,7 +79,7 @@ static Work work(const Case *problem) {
 /* Of x what dgamma depends on: not the last element of a segment, in the order in which sums grow, which is carried nowhere. */
 static void need_row_of_x(const void *of, size_t row, Reads *reads) {
     const DiscountNeeds *needs = of;
-    const Discount *self = needs->self;
+    const Discount *self = needs->rows->self;
     const size_t n = self->n;
     for (size_t i = 0; i < n; i++) {
         const size_t next = self->left ? i + 1 : i - 1; /* n or more: none */
@@ -92,7 +92,8 @@ static void least_read(const Case *problem, const Array *in, int bound, Reads *r
     (void)bound;
     Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
     self.adjoint = true;
-    const DiscountNeeds needs = {&self, in, IN_DY, IN_GAMMA, IN_RESET};
+    const DiscountRows rows = {&self, in[IN_DY].data, NULL, self.n, 1};
+    const DiscountNeeds needs = {&rows, in, IN_DY, IN_GAMMA, IN_RESET, IN_COUNT};
     discount_least_read(&needs, reads);
     const size_t count = array_count(&in[IN_X]);
     bool finite = fabs(self.gamma_written) <= 1;
@@ -100,7 +101,7 @@ static void least_read(const Case *problem, const Array *in, int bound, Reads *r
     if (finite && self.terms > 1) reads_need_parts(reads, self.batch, need_row_of_x, &needs);
 }
 
-enum { WRONG_CARRY = 4 };
+enum { WRONG_CARRY = WRONG_UNCUT + 1 };
 static const char *const WRONG[] = {"k+1", "k-1", "shift", "no reset", [WRONG_CARRY] = "no carry", NULL}; /* DISCOUNT_WRONG, and */
 
 /* dx times the x before, where it should be the y before, which depends on the discount, too. */

@@ -11,13 +11,15 @@ class Row:
     """One row in reading order. g[p]: what is carried into p; None: nothing is."""
 
     def __init__(self, case, row):
-        n, reset = case["n"], case["reset"]
-        forwards = list(range(row * n, (row + 1) * n))
+        n, reset, initial = case["n"], case["reset"], case.get("initial")
+        columns = case.get("layout") == "time_major"
+        forwards = [i * case["batch"] + row if columns else row * n + i for i in range(n)]
         self.order = forwards if case["direction"] == "left" else forwards[::-1]
         self.x, self.dy = ([Fraction(case[name][i]) for i in self.order] for name in ("x", "dy"))
         factor = {"all": lambda i: 0, "row": lambda i: row, "element": lambda i: i}[case["gamma_per"]]
+        self.initial = Fraction(initial[row]) if initial else None
         self.g = [
-            None if p == 0 or (reset and reset[i]) else Fraction(case["gamma"][factor(i)])
+            None if (p == 0 and not initial) or (reset and reset[i]) else Fraction(case["gamma"][factor(i)])
             for p, i in enumerate(self.order)
         ]
         self.terms = case["k"] or n
@@ -37,8 +39,10 @@ class Row:
             behind = self.dy[end]  # dy times the factors between a position and the end
             positions = self.window(end)
             sums = []
+            before = self.initial if positions[0] == 0 and self.g[0] is not None else 0
             for p in positions:
-                sums.append(self.x[p] + (sums[-1] * self.g[p] if sums else 0))
+                sums.append(self.x[p] + (before * self.g[p] if before else 0))
+                before = sums[-1]
             y[end] = sums[-1]
             for p in reversed(positions):
                 dx[p] += behind
@@ -52,17 +56,19 @@ def expected(case):
     """By output; None if a number leaves the range, which has rules of its own."""
     n, batch, per = case["n"], case["batch"], case["gamma_per"]
     y, dx, dgamma = ([None] * (n * batch) for _ in range(3))
+    final = []
     for row in range(batch):
         one = Row(case, row)
         for found, out in zip(one.results(), (y, dx, dgamma)):
             for p, i in enumerate(one.order):
                 out[i] = found[p]
+        final += [y[one.order[-1]]] if case.get("initial") else []
     if per != "element":
         rows = [sum(dgamma[row * n : (row + 1) * n]) for row in range(batch)]
         dgamma = rows if per == "row" else [sum(rows)]
     if any(abs(number) >= LIMIT for number in (*y, *dx, *dgamma)):
         return None
-    return {"y": y} if case["op"] == "discounted_cumsum" else {"dx": dx, "dgamma": dgamma}
+    return {"y": y, "final": final} if case["op"] == "discounted_cumsum" else {"dx": dx, "dgamma": dgamma}
 
 
 def check(case, value, tolerance):

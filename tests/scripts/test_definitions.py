@@ -95,6 +95,13 @@ TOLD = {
         [f"discounted_cumsum_grad {case}" for case in GRADIENTS],
         [f"discounted_cumsum_grad {case} gamma=0" for case in GRADIENTS],
     ),
+    "no state": (
+        [
+            "discounted_cumsum n=303 batch=5 gamma_per=element layout=time_major state=both",
+            "discounted_cumsum n=50 state=both",
+        ],
+        ["discounted_cumsum n=303 batch=5 layout=time_major state=both gamma=0"],
+    ),
     "no weights": (["moments rows=2011 cols=5 weights=row"], ["moments rows=2011 cols=5 weights=row input=constant"]),
     "shift": ([f"rolling {APPLY}"], [f"rolling {APPLY} input=constant"]),
 }

@@ -140,12 +140,17 @@ def discount_case(rng):
         case |= {"x": [x() for _ in range(n * batch)], "dy": [dy() for _ in range(n * batch)]}
         case["gamma"] = [factor() for _ in range({"all": 1, "row": batch, "element": n * batch}[case["gamma_per"]])]
         case["reset"] = [int(rng.random() < 0.1) for _ in range(n * batch)] if rng.random() < 0.3 else None
+        if op == "discounted_cumsum" and case["k"] == 0:
+            case |= {"layout": rng.choice(("row_major", "time_major"))}
+            case |= {"initial": [x() for _ in range(batch)] if rng.random() < 0.5 else None}
         case["expected"] = exact_discount.expected(case)
         if case["expected"]:
             break
+    options = f"layout={case.get('layout', 'row_major')} state={'both' if case.get('initial') else 'none'} "
     case["text"] = (
         f"{op} batch={batch} n={n} gamma={case['gamma'][0]!r} gamma_per={case['gamma_per']} k={case['k']} "
-        f"direction={case['direction']} reset={'mask' if case['reset'] else 'none'} dtype=f64 input=ones"
+        f"direction={case['direction']} reset={'mask' if case['reset'] else 'none'} dtype=f64 input=ones "
+        f"{options if op == 'discounted_cumsum' else ''}"
     )
     return case
 
@@ -157,6 +162,8 @@ def lines_of(case):
     for name in ("gamma", "dy") if case["text"].startswith("discounted_cumsum_grad") else ("gamma",):
         if name in case:
             yield " ".join(float(x).hex() for x in case[name])
+    if case["text"].startswith("discounted_cumsum "):
+        yield " ".join(float(x).hex() for x in case.get("initial") or [])
     if not case["text"].startswith("rolling"):
         yield " ".join(map(str, case.get("starts") or case.get("reset") or []))
 

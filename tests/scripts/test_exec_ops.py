@@ -216,6 +216,81 @@ def test_discounted_cumsum_is_its_definition(bench, rng):
         bench.refuse(variant, {"x": x}, ["y"], "k=3", words=["skip: k=3"], code=4)
 
 
+def columns(x, gamma, initial, left, reset):
+    """x and gamma [T, D]: each position from the one before, and what the last one leaves."""
+    y, carried = np.empty_like(x), initial.copy()
+    for t in range(len(x)) if left else reversed(range(len(x))):
+        carried = x[t] + np.where(reset[t], 0, gamma[t]) * carried
+        y[t] = carried
+    return y, carried
+
+
+@pytest.mark.parametrize("variant", variants_of("discounted_cumsum", "cpu_sequential", "cuda_column_tiles"))
+def test_columns_and_states_of_discounted_cumsum(bench, rng, variant):
+    x = rng.standard_normal((700, 37))
+    gamma, initial, reset = rng.uniform(0.8, 1, x.shape), rng.standard_normal(37), rng.random(x.shape) < 0.01
+    for left in (True, False):
+        settings = ("layout=time_major", f"direction={'left' if left else 'right'}")
+        y, final = columns(x, gamma, initial, left, reset)
+        given = {"x": x, "gamma": gamma, "reset": reset.astype(np.uint8), "initial": initial}
+        bench.agree(variant, given, {"y": y, "final": final}, *settings)
+        narrow = {name: array.astype("f4") if array.dtype == "f8" else array for name, array in given.items()}
+        bench.agree(variant, narrow, {"y": y, "final": final}, *settings, rtol=2e-6)
+        y, _ = columns(x, gamma, np.zeros(37), left, np.zeros(x.shape, bool))
+        bench.agree(variant, {"x": x, "gamma": gamma}, {"y": y}, *settings)
+        # The state behind a part of the sequence is the state before the rest.
+        parts = (slice(0, 300), slice(300, 700)) if left else (slice(300, 700), slice(0, 300))
+        y, carried = columns(x, gamma, initial, left, reset)[0], initial
+        for part in parts:
+            given = {"x": x[part], "gamma": gamma[part], "reset": reset[part].astype(np.uint8), "initial": carried}
+            after = columns(x[part], gamma[part], carried, left, reset[part])[1]
+            bench.agree(variant, given, {"y": y[part], "final": after}, *settings)
+            carried = np.load(bench.path("final"))
+    empty = {"x": np.zeros((0, 3)), "gamma": np.zeros((0, 3)), "initial": np.arange(3.0)}
+    done = bench.execute(variant, empty, ["final"], "layout=time_major", check=False)
+    expect(done.returncode == 0 and np.load(bench.path("final")).tolist() == [0, 1, 2], "nothing was done to it", done)
+
+
+def test_states_of_rows(bench, rng):
+    x, gamma, initial = rng.standard_normal((3, 90)), rng.uniform(0.8, 1, (3, 90)), rng.standard_normal(3)
+    y, final = columns(x.T, gamma.T, initial, False, np.zeros((90, 3), bool))
+    bench.agree(
+        "discounted_cumsum/cpu_sequential", {"x": x, "gamma": gamma, "initial": initial}, {"y": y.T, "final": final}
+    )
+
+
+@pytest.mark.parametrize(
+    "more, settings, words, code",
+    [
+        ({}, ("layout=time_major",), ["skip: does not take layout=time_major", ".options"], 4),
+        ({"initial": np.ones(4)}, (), ["skip: does not take state=both", ".options"], 4),
+        ({"initial": np.ones(7)}, (), ["initial: [batch] is expected, not f64[7]"], 2),
+        ({"initial": np.ones(4, "f4")}, (), ["initial", "f32"], 2),
+        ({"initial": np.ones(4)}, ("k=3",), ["k=3", "state=both", "k=0"], 2),
+        ({}, ("k=3", "layout=time_major"), ["k=3", "layout=time_major", "k=0"], 2),
+        ({}, ("state=both",), ["initial: missing", "[batch]"], 2),
+        ({"initial": np.ones(4)}, ("state=none",), ["state=none, but the inputs say state=both"], 2),
+    ],
+    ids=str,
+)
+def test_options_that_are_refused(bench, more, settings, words, code):
+    bench.refuse(
+        "discounted_cumsum/cpu_best", {"x": np.ones((4, 30)), **more}, ["y"], *settings, words=words, code=code
+    )
+
+
+def test_a_library_takes_no_option_that_it_does_not_name(bench):
+    words = ["skip: does not take layout=time_major", 'VARIANT["options"]']
+    bench.refuse(
+        "discounted_cumsum/peer_scipy_lfilter", {"x": np.ones((4, 3))}, ["y"], "layout=time_major", words=words, code=4
+    )
+
+
+def test_an_output_that_the_case_has_not(bench):
+    x = {"x": np.ones((2, 30))}
+    bench.refuse("discounted_cumsum/cpu_best", x, ["final"], words=["--out final=", "this case has no such output"])
+
+
 def test_the_gradient_is_the_slope(bench, rng):
     x, dy = rng.standard_normal((2, 2, 40))
     step = 1e-5

@@ -187,6 +187,10 @@ def cases():
     for dtype in ("f16", "bf16"):
         for case in ("n=4099 gamma=0.999 input=normal", "n=4099 input=uniform", "n=65 gamma=0.9 input=mixed"):
             yield f"discounted_cumsum {case} dtype={dtype}", NARROW, RIGHT
+    states = {"stateless": r"y\[", "stale_state": r"y\[", "early_final": r"final\[", "neighbour_factor": r"y\["}
+    options = "layout=time_major state=both gamma_per=element direction=left"
+    for size in ("batch=70 n=300", "batch=3 n=20011", "batch=2 n=2"):
+        yield f"discounted_cumsum {size} {options} input=normal", states, RIGHT
     narrow = {"narrow_sums": "", "narrow_inputs": "dgamma", "narrow_outputs": r"dx\[", "narrow_dx": "dgamma"}
     for dtype in ("f16", "bf16"):
         yield f"discounted_cumsum_grad batch=9 n=1000 gamma_per=row dtype={dtype} input=normal", narrow, RIGHT

@@ -4,6 +4,7 @@ Numba's simulator: what is checked is what a peer's file adds, not the library."
 
 import math
 import os
+import sys
 import types
 import numpy
 import pytest
@@ -159,6 +160,55 @@ def test_the_published_package():
 @pytest.mark.skipif(not has("torch"), reason="PyTorch is not installed")
 def test_gradients_by_autograd():
     check_sums("peer_torch_autograd", {"torch"}, 11 + 2, "discounted_cumsum_grad", define_gradients)
+
+
+def play_hgrn(torch):
+    """As documented: x and the logarithms of the gates [B, T, D], states [B, D]."""
+
+    def fused_recurrent_hgrn(x, g, initial_state=None, output_final_state=False):
+        assert x.shape == g.shape and x.ndim == 3 and x.is_contiguous() and g.is_contiguous()
+        h = torch.zeros_like(x[:, 0]) if initial_state is None else initial_state
+        y = torch.empty_like(x)
+        for t in range(x.shape[1]):
+            y[:, t] = h = g[:, t].exp() * h + x[:, t]
+        return y, h if output_final_state else None
+
+    package, ops, hgrn = (types.ModuleType(name) for name in ("fla", "fla.ops", "fla.ops.hgrn"))
+    hgrn.fused_recurrent_hgrn = fused_recurrent_hgrn
+    return {"fla": package, "fla.ops": ops, "fla.ops.hgrn": hgrn}
+
+
+@pytest.mark.skipif(not has("torch"), reason="PyTorch is not installed")
+def test_columns_by_hgrn(monkeypatch):
+    import torch
+
+    for name, module in play_hgrn(torch).items():
+        monkeypatch.setitem(sys.modules, name, module)
+    variant, known = (
+        "discounted_cumsum/peer_fla_hgrn",
+        {"direction": "left", "gamma_per": "element", "batch": 40, "n": 5},
+    )
+    for state in ("none", "both"):
+        case = sums_case("f32", **known, layout="time_major", state=state)
+        inputs = sums_inputs({**case, "params": {**case["params"], "batch": 5, "n": 40}})  # [T, D]
+        inputs["initial"] = numpy.linspace(-1, 1, 40, dtype="f4")[: 40 if state == "both" else 0]
+        case["params"].update(batch=40, n=5)
+        y, carried = numpy.zeros((5, 40)), inputs["initial"].astype("f8") if state == "both" else numpy.zeros(40)
+        for t in range(5):
+            y[t] = carried = inputs["x"][t] + inputs["gamma"][t].astype("f8") * carried
+        like = {"y": y, "final": carried} if state == "both" else {"y": y}
+        actual = play(variant, case, inputs, like, {"torch"})
+        for name, values in like.items():
+            numpy.testing.assert_allclose(actual[name], values, rtol=0, atol=1e-5, err_msg=f"{name}, {state}")
+    for dtype, params, words in (
+        ("f32", {"layout": "row_major"}, "layout=row_major"),
+        ("f64", {}, "float32"),
+        ("f32", {"direction": "right"}, "direction=right"),
+        ("f32", {"gamma": -0.5}, "logarithm"),
+        ("f32", {"reset": "mask"}, "reset=mask"),
+    ):
+        case = sums_case(dtype, **{**known, "layout": "time_major", "state": "none", **params})
+        assert words in play(variant, case, {}, {}, {"torch"})
 
 
 @pytest.mark.skipif(not has("jax"), reason="JAX is not installed")

@@ -18,7 +18,7 @@ static void a_nan_reaches_what_depends_on_it_and_nothing_else(void **state) {
             Scan self = scan_open("discounted_cumsum batch=2 n=60 gamma=%s direction=%s reset=%s k=%d dtype=f32 input=normal",
                                   gammas[negative], left ? "left" : "right", mask ? "mask" : "none", few ? 6 : 0);
             if (mask)
-                for (size_t i = 0; i < 2 * N; i++) array_set(&self.in[2], i, i % N == 10 || i % N == 30);
+                for (size_t i = 0; i < 2 * N; i++) array_set(scan_array(&self, "reset"), i, i % N == 10 || i % N == 30);
             array_set(&self.in[0], N + PLANTED, planted[kind]);
             scan_reference(&self, 0);
             for (size_t i = 0; i < 2 * N; i++) {
@@ -47,8 +47,8 @@ static void zeros_overflow_and_resets(void **state) {
     for (int f32 = 0; f32 < 2; f32++) {
         Scan grow =
             scan_open("discounted_cumsum n=4000 gamma=2 direction=left reset=mask dtype=%s input=ones", f32 ? "f32" : "f64");
-        memset(grow.in[2].data, 0, 4000);
-        array_set(&grow.in[2], 3000, 1);
+        memset(scan_array(&grow, "reset")->data, 0, 4000);
+        array_set(scan_array(&grow, "reset"), 3000, 1);
         scan_reference(&grow, 0);
         const size_t last = f32 ? 126 : 1022; /* 2^(i+1) - 1 */
         y = grow.reference[0].value;
@@ -143,7 +143,7 @@ static void arrays_decide_the_parameters(void **state) {
     Case problem;
     assert_int_equal(registry_require_op("discounted_cumsum", &op), STATUS_OK);
     assert_int_equal(case_init(op, &problem), STATUS_OK);
-    Array in[3] = {array_1d("x", DTYPE_F32, 70), missing, missing};
+    Array in[4] = {array_1d("x", DTYPE_F32, 70), missing, missing, missing};
     assert_int_equal(op->adopt(in, &problem), STATUS_OK);
     assert_true(params_int(&problem.params, "n") == 70 && params_int(&problem.params, "batch") == 1);
     assert_int_equal(problem.dtype, DTYPE_F32);
@@ -152,7 +152,7 @@ static void arrays_decide_the_parameters(void **state) {
     assert_string_equal(params_text(&problem.params, "gamma_per"), "element");
     in[0] = matrix("x", DTYPE_F64, 70, 3);
     in[1].dtype = DTYPE_F64;
-    in[2] = matrix("reset", DTYPE_U8, 70, 3);
+    in[3] = matrix("reset", DTYPE_U8, 70, 3);
     assert_int_equal(op->adopt(in, &problem), STATUS_OK);
     assert_string_equal(params_text(&problem.params, "gamma_per"), "row");
     assert_string_equal(params_text(&problem.params, "reset"), "mask");
@@ -172,10 +172,20 @@ static void arrays_decide_the_parameters(void **state) {
     in[1] = array_1d("gamma", DTYPE_F32, 70);
     adopt_fails(in, "gamma: f64 is expected");
     in[1] = missing;
-    in[2] = array_1d("reset", DTYPE_U8, 210);
+    in[3] = array_1d("reset", DTYPE_U8, 210);
     adopt_fails(in, "reset: the shape of x");
-    in[2] = matrix("reset", DTYPE_F64, 70, 3);
+    in[3] = matrix("reset", DTYPE_F64, 70, 3);
     adopt_fails(in, "reset: u8");
+    in[3] = missing;
+    in[2] = array_1d("initial", DTYPE_F64, 3);
+    adopt_fails(in, "initial: [batch] is expected");
+    in[2] = array_1d("initial", DTYPE_F64, 70);
+    assert_int_equal(op->adopt(in, &problem), STATUS_OK);
+    assert_string_equal(params_text(&problem.params, "state"), "both");
+    assert_int_equal(params_set(&problem.params, "layout", "time_major"), STATUS_OK);
+    in[2] = array_1d("initial", DTYPE_F64, 3);
+    assert_int_equal(op->adopt(in, &problem), STATUS_OK);
+    assert_true(params_int(&problem.params, "n") == 70 && params_int(&problem.params, "batch") == 3);
     in[0].rank = 3;
     adopt_fails(in, "x: one or two dimensions");
     in[0] = missing;

@@ -47,15 +47,22 @@ static void open_random(Scan *self, const char *op, uint64_t seed) {
     draw_index = 0;
     const size_t n = 1 + draw(N_MAX);
     char text[512];
-    snprintf(text, sizeof text, "%s batch=%d n=%zu k=%d gamma=%s gamma_per=%s direction=%s reset=%s dtype=%s input=%s", op,
-             1 + (int)draw(BATCH_MAX), n, draw(2) ? (int)draw(n + 2) : 0, gammas[draw(12)], per[draw(3)],
-             draw(2) ? "left" : "right", draw(3) ? "none" : "mask", draw(2) ? "f32" : "f64", "normal");
+    const bool options = strcmp(op, "discounted_cumsum") == 0 && draw(2);
+    int used = snprintf(text, sizeof text, "%s batch=%d n=%zu k=%d gamma=%s gamma_per=%s direction=%s reset=%s dtype=%s input=%s",
+                        op, 1 + (int)draw(BATCH_MAX), n, !options && draw(2) ? (int)draw(n + 2) : 0, gammas[draw(12)], per[draw(3)],
+                        draw(2) ? "left" : "right", draw(3) ? "none" : "mask", draw(2) ? "f32" : "f64", "normal");
+    if (options)
+        snprintf(text + used, sizeof text - (size_t)used, "%s%s", draw(2) ? " layout=time_major" : "",
+                 draw(2) ? " state=both" : "");
     *self = scan_open("%s", text);
     snprintf(self->text, sizeof self->text, "seed %llu: %.400s", (unsigned long long)seed, text);
     /* Not integers with powers of 1e30: the leading terms may cancel exactly, and the next are 2^-100 of them. */
     const int mood = (int)draw(strstr(text, "e30") || strstr(text, "e-30") ? 3 : 4);
     fill(scan_array(self, "x"), mood);
-    if (strcmp(op, "discounted_cumsum_grad") == 0) fill(scan_array(self, "dy"), draw(2) ? mood : 0);
+    if (strcmp(op, "discounted_cumsum_grad") == 0)
+        fill(scan_array(self, "dy"), draw(2) ? mood : 0);
+    else
+        fill(scan_array(self, "initial"), mood);
     Array *gamma = scan_array(self, "gamma"), *reset = scan_array(self, "reset");
     for (size_t i = 0; i < array_count(gamma) && array_count(gamma) > 1; i++)
         if (draw(6) == 0) array_set(gamma, i, (double)draw(5) / 2 - 1);
@@ -64,8 +71,8 @@ static void open_random(Scan *self, const char *op, uint64_t seed) {
 
 typedef struct Reader {
     Scan *scan;
-    const Array *x, *dy, *gamma, *reset;
-    bool left, f32;
+    const Array *x, *dy, *gamma, *reset, *initial; /* initial: NULL: none */
+    bool left, f32, columns;
     int per;
     size_t n, terms; /* terms: n + 1 for all */
 } Reader;
@@ -75,7 +82,9 @@ static Reader reader_of(Scan *scan) {
     const size_t k = (size_t)params_int(params, "k");
     return (Reader){.scan = scan,
                     .x = scan_array(scan, "x"),
-                    .dy = scan->op->in_count == 4 ? scan_array(scan, "dy") : NULL,
+                    .dy = strcmp(scan->op->name, "discounted_cumsum_grad") == 0 ? scan_array(scan, "dy") : NULL,
+                    .initial = strstr(scan->text, "state=both") ? scan_array(scan, "initial") : NULL,
+                    .columns = strstr(scan->text, "time_major") != NULL,
                     .gamma = scan_array(scan, "gamma"),
                     .reset = scan_array(scan, "reset"),
                     .left = params_choice(params, "direction") == 1,
@@ -86,7 +95,8 @@ static Reader reader_of(Scan *scan) {
 }
 
 static size_t at(const Reader *r, size_t row, size_t p) {
-    return row * r->n + (r->left ? p : r->n - 1 - p);
+    const size_t i = r->left ? p : r->n - 1 - p;
+    return r->columns ? i * r->scan->batch + row : row * r->n + i;
 }
 
 static size_t gamma_at(const Reader *r, size_t row, size_t p) {
@@ -158,9 +168,15 @@ static size_t begin_of(const Reader *r, size_t row, size_t p) {
     return first;
 }
 
-/* The recurrence over x[from .. to]. */
+/* The recurrence over x[from .. to], at a row's beginning from its state. */
 static void sum_over(const Reader *r, size_t row, size_t from, size_t to, Value *out) {
-    for (size_t q = from; q <= to; q++) advance(r, out, q == from, factor(r, row, q), array_get(r->x, at(r, row, q)));
+    const bool state = r->initial && from == 0 && !(array_count(r->reset) > 0 && array_get(r->reset, at(r, row, 0)) != 0);
+    if (state) {
+        set(out, array_get(r->initial, row));
+        advance(r, out, false, factor(r, row, 0), array_get(r->x, at(r, row, 0)));
+        from++;
+    }
+    for (size_t q = from; q <= to; q++) advance(r, out, q == from && !state, factor(r, row, q), array_get(r->x, at(r, row, q)));
 }
 
 /* dx[p]: the transposed recurrence over dy, from the last output that x[p] is in. */
@@ -208,6 +224,7 @@ static void check_sums(const Reader *r, Value *v) {
         for (size_t p = 0; p < r->n; p++) {
             sum_over(r, row, begin_of(r, row, p), p, v);
             expect(r, 0, at(r, row, p), v);
+            if (r->initial && p + 1 == r->n) expect(r, 1, row, v);
         }
 }
 

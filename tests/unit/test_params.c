@@ -16,6 +16,29 @@ static const ParamSpec SPECS[] = {
     {0},
 };
 
+/* A table that got a parameter later: what was written before still is. */
+static void an_option_is_said_only_where_it_is_chosen(void **state) {
+    (void)state;
+    static const ParamSpec MORE[] = {
+        {"gamma", "discount", PARAM_REAL, "0.99", -2, 2, NULL}, {"agg", "aggregate", PARAM_OPTION, "mean", 0, 0, CHOICES}, {0}};
+    Params params;
+    char text[128];
+    assert_int_equal(params_init(MORE, &params), STATUS_OK);
+    params_format(&params, false, text, sizeof text);
+    assert_string_equal(text, " gamma=0.99");
+    assert_true(params_unsaid(&params, 1) && !params_chosen(&params, 1) && !params_unsaid(&params, 0) &&
+                !params_chosen(&params, 0));
+    assert_int_equal(params_set(&params, "agg", "mean"), STATUS_OK);
+    params_format(&params, true, text, sizeof text);
+    assert_string_equal(text, "");
+    assert_int_equal(params_set(&params, "agg", "sum"), STATUS_OK);
+    params_format(&params, false, text, sizeof text);
+    assert_string_equal(text, " gamma=0.99 agg=sum");
+    assert_true(!params_unsaid(&params, 1) && params_chosen(&params, 1));
+    assert_int_equal(params_set(&params, "agg", "meen"), STATUS_INVALID);
+    assert_non_null(strstr(status_message(), "did you mean 'mean'"));
+}
+
 static void integers_take_the_forms_people_write(void **state) {
     (void)state;
     static const struct {
@@ -70,6 +93,7 @@ static void format_is_canonical(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_option_is_said_only_where_it_is_chosen),
         cmocka_unit_test(integers_take_the_forms_people_write),
         cmocka_unit_test(messages_name_the_parameter_and_what_is_allowed),
         cmocka_unit_test(format_is_canonical),

@@ -54,6 +54,7 @@ CASES = {
         "discounted_cumsum n=1025 dtype=f32 input=uniform",
         "discounted_cumsum n=2097153 dtype=f32 input=uniform",
         "discounted_cumsum n=4099 gamma=0.999 dtype=bf16 input=normal",
+        "discounted_cumsum batch=70 n=300 gamma_per=element direction=left layout=time_major state=both dtype=f64 input=normal",
     ],
     "discounted_cumsum_grad": [
         "discounted_cumsum_grad batch=1000 n=1024 dtype=f64 input=normal",

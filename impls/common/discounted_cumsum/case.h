@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { DCS_X, DCS_GAMMA, DCS_RESET }; /* the inputs, in the op's order */
+enum { DCS_X, DCS_GAMMA, DCS_INITIAL, DCS_RESET }; /* the inputs of discounted_cumsum */
 
 typedef struct DcsJob {
     const void *x, *gamma;
@@ -21,7 +21,8 @@ typedef struct DcsJob {
     size_t rows, n;
     size_t k; /* terms of a sum; 0: all */
     bool right, f32;
-    size_t gamma_row, gamma_element; /* strides of gamma: 0 where one value serves all */
+    size_t row_step, step;           /* elements between rows, and between those of a row: n and 1, unless rows are columns */
+    size_t gamma_row, gamma_element; /* the same of gamma: 0 where one value serves all */
     size_t begin;                    /* cpu_best: the positions before this one have been written; 0 or 1 */
     size_t block;                    /* cpu_best: rows longer than this are cut into blocks */
     int threads;                     /* cpu_best */
@@ -38,15 +39,18 @@ typedef struct DcsWalk {
 static inline DcsJob dcs_job(const VariantArgs *args) {
     const Array *x = &args->in[DCS_X], *gamma = &args->in[DCS_GAMMA];
     const Params *params = &args->problem->params;
-    DcsJob job = {.x = x->data, .gamma = gamma->data, .rows = x->shape[0], .n = x->shape[1]};
+    const bool columns = params_has(params, "layout") && params_choice(params, "layout") == 1;
+    DcsJob job = {.x = x->data, .gamma = gamma->data, .rows = x->shape[columns], .n = x->shape[!columns]};
+    job.row_step = columns ? 1 : job.n;
+    job.step = columns ? job.rows : 1;
     job.y = args->out[0].data;
     job.k = (size_t)params_int(params, "k");
     if (job.k > job.n) job.k = 0;
     job.right = params_choice(params, "direction") == 0;
     job.f32 = args->problem->dtype == DTYPE_F32;
     const int per = params_choice(params, "gamma_per"); /* all, row, element */
-    job.gamma_row = per == 0 ? 0 : per == 1 ? 1 : job.n;
-    job.gamma_element = per == 2;
+    job.gamma_row = per == 0 ? 0 : per == 1 ? 1 : job.row_step;
+    job.gamma_element = per == 2 ? job.step : 0;
     return job;
 }
 
@@ -80,8 +84,10 @@ static inline bool dcs_blocks_fit(const VariantArgs *args, char reason[REASON_MA
 /* From position `from` of a row. */
 static inline DcsWalk dcs_walk(const DcsJob *job, size_t row, size_t from) {
     const size_t element = job->right ? job->n - 1 - from : from;
-    DcsWalk walk = {.first = row * job->n + element, .gamma_first = row * job->gamma_row + element * job->gamma_element};
-    walk.step = job->right ? -1 : 1;
+    const ptrdiff_t step = (ptrdiff_t)job->step;
+    DcsWalk walk = {.first = row * job->row_step + element * job->step,
+                    .gamma_first = row * job->gamma_row + element * job->gamma_element};
+    walk.step = job->right ? -step : step;
     walk.gamma_step = job->gamma_element ? walk.step : 0;
     return walk;
 }
