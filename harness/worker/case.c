@@ -4,7 +4,6 @@
 #include "base/numbers.h"
 #include "base/ranges.h"
 #include "device/confine.h"
-#include "device/own_code.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,7 +43,7 @@ static Status module_load(const char *path, const char *id, bool on_gpu, const V
     if (!loaded[0]) {
         if (!on_gpu && !confine_self(getenv("TMPDIR"), false))
             return status_fail(STATUS_IO, "cannot be kept from /proc/self/mem (Landlock): %s", strerror(errno));
-        (void)own_code_keep();
+        (void)confine_code();
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         const char *why = handle ? "" : dlerror();
         if (!handle)
