@@ -52,17 +52,15 @@ Status tell_definitions(Session *s);
  * what follows a check. */
 Status timed_take(Session *s, double timeout_seconds, bool *taken);
 
-/* ---- outside.c: after timed_take(), of a variant on the CPU, where there is time for it: a row whose worker's clock runs slower
- * than this process's, or whose samples are far below what calls take, fails. Says in the row's modes whose clocks timed them.
- * *far: nothing is decided, the samples are far below: the machine may have been busier after them. last: they are not taken again.
- */
+/* ---- calls.c: calls after the samples. */
+
+/* After timed_take(), of a variant on the CPU, where there is time for it: a row whose worker's clock runs slower than this
+ * process's, or whose samples are far below what calls take, fails. Says in the row's modes whose clocks timed them. *far: nothing
+ * is decided, the samples are far below: the machine may have been busier after them. last: they are not taken again. */
 Status check_clock(Session *s, double timeout_seconds, bool last, bool *far);
-
-/* ---- bits.c: then: do repeated calls on the first inputs give the same bits? One that gives others is compared with the
- * reference. */
+/* Do repeated calls on the first inputs give the same bits? One that gives others is compared with the reference. */
 Status bits_try(Session *s, double timeout_seconds);
-
-/* ---- energy.c: the energy of calls, if it is asked for; or into the row why there is none. */
+/* The energy of calls, if it is asked for; or into the row why there is none. */
 Status energy_try(Session *s, double timeout_seconds);
 
 /* ---- finish.c: what a row gets once its worker has ended well: its limit, the verdict, and its counts. Both are taken in workers
