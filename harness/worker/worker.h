@@ -40,7 +40,7 @@ typedef struct Rotation {
     size_t spoilt;                    /* the state whose outputs were spoilt last; SPOILT_NONE: of this sample none */
 } Rotation;
 
-/* Arrays that are updated in place (in_place.c). */
+/* Arrays that are updated in place (rotation.c). */
 typedef struct InPlace {
     int count;
     int input[OP_MAX_ARRAYS]; /* of output j; -1: it is no such array */
@@ -203,11 +203,13 @@ json_t *outputs_counts(const Worker *worker);
  * data, `counts`. The inputs are on the device. */
 Status outputs_run(Worker *worker, json_t *reply);
 
-/* ---- bits.c: the command `bits`: are the outputs of repeated calls on the first inputs equal bit for bit? Ends with the first
+/* ---- calls.c: calls after the samples. */
+
+/* The command `bits`: are the outputs of repeated calls on the first inputs equal bit for bit? Ends with the first
  * call whose outputs differ, which the parent can read then. measure: NULL: nothing disturbs the calls. */
 Status bits_take(Worker *worker, const json_t *command, const WorkerMeasure *measure, json_t *reply);
 
-/* ---- energy.c: of calls back to back on rewritten inputs, in windows from one tick of the device's counter to another; what it
+/* Of calls back to back on rewritten inputs, in windows from one tick of the device's counter to another; what it
  * uses without calls is taken off. The inputs of a key are in use, and their outputs are there afterwards. */
 Status energy_take(Worker *worker, const MeasuredWork *work, const WorkerMeasure *measure, Energy *out);
 
@@ -230,23 +232,13 @@ Status rotation_use(Worker *worker, uint64_t key);
 /* On the CPU its between(). */
 Status rotation_between(void *context, size_t state, bool called);
 
-/* How input i becomes that of the key, at `to`. almost: but for a few elements. */
-Rewriting rotation_rewriting(const Worker *worker, int i, bool almost, void *to);
-
-/* ---- in_place.c: arrays that run() updates. The variant sees the output's buffer; the input's keeps what the array begins as. */
-
-/* Which arrays, once they are open. */
+/* Arrays that run() updates: which they are, once they are open. */
 void in_place_open(Worker *worker);
 /* Before a call: the arrays are as they begin. */
 Status in_place_restore(Worker *worker);
-/* Copies for calls back to back, as many as there is room for. */
-Status in_place_ring_open(Worker *worker);
-void in_place_ring_close(Worker *worker);
 /* Of between(): the next call has the copy of this state. First of a sample, and where the copies are used up, they are restored.
  */
 Status in_place_turn(Worker *worker, size_t state, bool called);
-/* After a sample: STATUS_CHECK if a call did not update its copy, or wrote beside it. */
-Status in_place_check(const Worker *worker);
 /* The outputs that are none; returns how many. */
 int in_place_others(const Worker *worker, Array out[OP_MAX_ARRAYS]);
 
