@@ -243,7 +243,7 @@ static _Noreturn void serve(Sharing *self, int gpu, int pipe) {
         if (group->done || group->owner != gpu) self->plan.items[i].variant_count = 0;
     }
     Status status = options.no_ceilings ? STATUS_OK : limits_open(options.device, &own.limits);
-    if (status == STATUS_OK) status = suites_run(&own);
+    if (status == STATUS_OK) status = rows_run(&own);
     if (status == STATUS_OK)
         say(share.out, json_pack("{s:i, s:i}", KEY_DONE, (int)summary.left_by_budget, KEY_SKIP, (int)summary.resumed));
     else
@@ -474,7 +474,7 @@ static Status run_rest(Sharing *self) {
         memcpy(self->run->gpu_uuid, self->gpus[gpu].uuid, sizeof self->run->gpu_uuid);
     }
     self->run->plan = &rest, self->run->options = &options;
-    const Status status = suites_run(self->run);
+    const Status status = rows_run(self->run);
     self->run->plan = whole, self->run->options = given;
     part_free(&rest);
     return status;
@@ -483,7 +483,7 @@ static Status run_rest(Sharing *self) {
 Status devices_run(Run *run) {
     Sharing self = {.run = run};
     choose(&self);
-    if (!may_share(&self)) return suites_run(run);
+    if (!may_share(&self)) return rows_run(run);
     Status status = part_make(&self, true, &self.plan);
     if (status == STATUS_OK) status = run_shared(&self);
     if (status == STATUS_OK) status = run_rest(&self);

@@ -151,7 +151,7 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     Run run = {.plan = plan, .options = options, .summary = summary, .gpu_index = options->device, .begin = clock_seconds()};
     instance_allow(options->timeout_seconds);
     summary->has_gpu = gpu_there(options->device, summary->no_gpu_reason, sizeof summary->no_gpu_reason);
-    summary->total = suites_rows(&run);
+    summary->total = rows_count(&run);
     bool cut = false;
     TRY(threads_check());
     TRY(rowfile_open(options->out, &run.file, &cut)); /* first, as it drops a cut line, which is no JSON to read */
@@ -161,7 +161,7 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
                         : resume_open(options->resume ? options->out : NULL, &run.done);
     if (status == STATUS_OK && !options->no_ceilings) status = limits_open(options->device, &run.limits);
     if (status == STATUS_OK) status = record_environment(&run);
-    if (status == STATUS_OK) status = options->devices ? devices_run(&run) : suites_run(&run);
+    if (status == STATUS_OK) status = options->devices ? devices_run(&run) : rows_run(&run);
     if (status == STATUS_OK) status = judge_claims(&run);
     limits_close(run.limits);
     supports_close();

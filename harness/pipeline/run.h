@@ -149,8 +149,9 @@ void later_begin(Later *self);
 void later_close(Later *self);
 
 /* In which order the items of a plan are made: by class, of which next is the op on which it has spent least time, so that a row
- * which takes far longer than others costs the other ops one turn and not their place. Further processes of a row that took long
- * come last of all. Items without a class: the plan's order. `make` gets all items of the plan, those of a turn together. */
+ * which takes far longer than others holds the other ops up once. Further processes of a row that took long
+ * come last of all. Items without a class: the plan's order. `make` gets all items of the plan, those of an op and a rank together.
+ */
 Status schedule_run(Run *run, Status (*make)(Run *run, const PlanItem *items, int count));
 
 /* ---- devices.c: on several GPUs each has a process, which makes a part of the rows. All variants of a case, and both sides of a
@@ -178,13 +179,13 @@ Status devices_try(const int *devices, int count, DeviceTrial trials[]);
  */
 const char *devices_disturbed(const int *devices, int count, const DeviceTrial trials[], bool *host);
 
-/* ---- suite.c: the rows of a plan: scenario after scenario, in suites whose cases fit into memory together; in a suite pass after
- * pass, in a pass variant after variant, each on all cases of the suite. So references are computed once, and a pass is a process
- * of each variant. */
+/* ---- rows.c: the rows of a plan: its items in order, as many in memory at once as fit; of these one variant after the other on
+ * all, in a worker that serves one after the other, and all that again for each further process of a row. So references are
+ * computed once. */
 
 /* Rows that the plan has on this machine. */
-size_t suites_rows(const Run *run);
-Status suites_run(Run *run);
+size_t rows_count(const Run *run);
+Status rows_run(Run *run);
 
 /* One question to a fresh worker about a device rather than a variant. */
 Status run_ask_device(int device, const char *what, const char *kind, json_t **reply);
