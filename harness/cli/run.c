@@ -209,7 +209,7 @@ static Status try_file(const Binding *binding, const char *op_name, const Op **o
     if (!realpath(binding->file, path)) return status_fail(STATUS_INVALID, "%s: %s", binding->file, strerror(errno));
     const bool binds = binding_wanted(binding, path);
     if (binds) TRY(binding_make(binding, *op, path, bound));
-    TRY(registry_add(binds ? bound : path, *op, entry));
+    TRY(registry_add(&(const char *){binds ? bound : path}, 1, *op, entry));
     TRY(modules_need_one(*entry));
     return (*entry)->variant->error ? status_fail(STATUS_CHECK, "%s", (*entry)->variant->error) : STATUS_OK;
 }
