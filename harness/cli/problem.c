@@ -34,7 +34,7 @@ static Status take(char *text, Problem *out) {
         const char *error = out->variants[i]->variant->error;
         if (error) return status_fail(STATUS_CHECK, "%s", error);
     }
-    snprintf(out->told, sizeof out->told, "%s: %s", lines[0], lines[LINES - 1]);
+    snprintf(out->bound, sizeof out->bound, "%s: %s", lines[0], lines[LINES - 1]);
     return STATUS_OK;
 }
 

@@ -307,7 +307,7 @@ static Status report(Sharing *self, const PlanItem *item, const Message *message
     Row row;
     TRY(row_begin(run->id, item, &item->problem, &item->variants[message->choice], false, &row));
     row_read(message->row, &row);
-    run_tell(run, run->options->report, ++run->index, &(RunEvent){.row = &row, .line = message->row, .refused = message->refused});
+    run_event(run, run->options->report, ++run->index, &(RunEvent){.row = &row, .line = message->row, .refused = message->refused});
     row_free(&row);
     return STATUS_OK;
 }

@@ -43,9 +43,9 @@ void decide_by_status(Session *s, Status status);
 Status compare_outputs(Session *s, DataSet set, const char *when, bool *undecided);
 /* Into the row's modes which share of the outputs the data of their samples changed: the least of those that were compared, against
  * every other set that has a reference. No reference is made for it. */
-void tell_changes(Session *s);
+void report_changes(Session *s);
 /* Into the row which wrong definitions the outputs that the variant gives would tell, and which they would let pass. */
-Status tell_definitions(Session *s);
+Status report_definitions(Session *s);
 
 /* Asks for samples of the item's modes, for the row. *taken: false if an output failed, which is decided; else the row's timing has
  * the modes, with the samples that were compared. Other failures are the worker's. timeout_seconds: of all samples together, and of

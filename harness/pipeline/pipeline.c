@@ -62,7 +62,7 @@ static Status same_campaign(const Run *run, const json_t *environment) {
 /* A device that cannot tell its limits is not an error. */
 static Status record_ceilings(Run *run, const char *kind) {
     json_t *reply = NULL;
-    run_tell(run, run->options->begin, run->index, &(RunEvent){.peaks = kind});
+    run_event(run, run->options->begin, run->index, &(RunEvent){.peaks = kind});
     const Status status = run_ask_device(run->options->device, DO_CEILINGS, kind, &reply);
     TRY(interrupt_check());
     if (status != STATUS_OK) {
@@ -139,7 +139,7 @@ static Status judge_claims(Run *run) {
         json_object_set_new(line, "schema", json_integer(ROW_SCHEMA_VERSION));
         status = rowfile_append(run->file, line);
         claim_count(line, &run->summary->claims);
-        if (status == STATUS_OK) run_tell(run, run->options->report, run->index, &(RunEvent){.claim = line});
+        if (status == STATUS_OK) run_event(run, run->options->report, run->index, &(RunEvent){.claim = line});
         json_decref(line);
     }
     json_decref(lines);

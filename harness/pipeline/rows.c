@@ -88,7 +88,7 @@ static Status evaluate_row(Workers *self, VariantWorker *worker, Session *s) {
     Run *run = self->run;
     const double begin = clock_seconds();
     if (run->executed == 0) run->first_row = begin;
-    run_tell(run, run->options->begin, s->index, &(RunEvent){.row = s->row});
+    run_event(run, run->options->begin, s->index, &(RunEvent){.row = s->row});
     TRY(interrupt_check());
     TRY(evaluate(s, worker));
     TRY(interrupt_check()); /* what became of the row is the interruption's doing */
@@ -114,7 +114,7 @@ static Status write_row(Workers *self, Session *s, bool shared) {
     json_decref(line);
     TRY(status);
     summary_count(run->summary, s->row->verdict, s->row->timed, s->row->emulated);
-    run_tell(run, run->options->report, s->index, &(RunEvent){.row = s->row, .refused = s->refused});
+    run_event(run, run->options->report, s->index, &(RunEvent){.row = s->row, .refused = s->refused});
     return STATUS_OK;
 }
 

@@ -26,7 +26,7 @@ void run_notice(const Run *run, const char *format, ...) {
     if (run->options->notice) run->options->notice(run->options->context, text);
 }
 
-void run_tell(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const RunEvent *what) {
+void run_event(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const RunEvent *what) {
     if (!listener) return;
     const double present = clock_seconds(),
                  left = (double)(run->summary->total - run->index) + (listener == run->options->begin ? 1 : 0);

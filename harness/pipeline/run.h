@@ -135,7 +135,7 @@ typedef struct Run {
 } Run;
 
 /* Calls one of the options' listeners with `what` and the state of the run; NULL: there is none. */
-void run_tell(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const RunEvent *what);
+void run_event(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const RunEvent *what);
 /* What a person should know besides. */
 void run_notice(const Run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* On the steady clock: no row is begun after it. */

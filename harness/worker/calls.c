@@ -48,7 +48,7 @@ static Status keep_first(Repeats *self) {
     return STATUS_OK;
 }
 
-static Status tell_difference(Repeats *self, int i, size_t element) {
+static Status report_difference(Repeats *self, int i, size_t element) {
     const Worker *worker = self->worker;
     const Array *out = outputs_array(worker, i);
     const size_t size = dtype_size(out->dtype);
@@ -74,7 +74,7 @@ static Status compare(Repeats *self, int i) {
         if (worker->device->digest && digest == self->digest[i]) return STATUS_OK;
     }
     TRY(device_first_difference(worker->device, out->data, worker->host_out[i].data, bytes, &at));
-    return at < bytes || count != worker->counts[i] ? tell_difference(self, i, at / dtype_size(out->dtype)) : STATUS_OK;
+    return at < bytes || count != worker->counts[i] ? report_difference(self, i, at / dtype_size(out->dtype)) : STATUS_OK;
 }
 
 static Status repeat(Repeats *self, const json_t *command) {

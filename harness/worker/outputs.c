@@ -212,7 +212,7 @@ json_t *outputs_counts(const Worker *worker) {
 }
 
 /* Of the call; nothing if the call launched nothing through launch(). */
-static void tell_launched(const Worker *worker, json_t *reply) {
+static void report_launched(const Worker *worker, json_t *reply) {
     const Launches *sums = &worker->launched;
     if (sums->launches == 0) return;
     Launch launch = {0};
@@ -231,7 +231,7 @@ Status outputs_run(Worker *worker, json_t *reply) {
     double seconds = 0, again = 0;
     TRY(call(worker, !twice, false, &seconds));
     const ResourceCounts taken = worker->taken;
-    if (worker->runs == 0) tell_launched(worker, reply);
+    if (worker->runs == 0) report_launched(worker, reply);
     if (twice) TRY(call(worker, true, true, &again));
     if (twice && worker->runs > 0 && worker->device->in_use) TRY(check_growth(worker));
     worker->taken = taken;

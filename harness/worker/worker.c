@@ -313,7 +313,7 @@ static int option_fd(int argc, char **argv, const char *name) {
     return -1;
 }
 
-static void tell_failure(Status status, json_t *reply) {
+static void report_failure(Status status, json_t *reply) {
     char message[64] = "failed without a message";
     const bool known = strcmp(status_word(status), "unknown") != 0;
     if (!known) snprintf(message, sizeof message, "returned %d, which is no Status", (int)status);
@@ -356,7 +356,7 @@ int worker_main(int argc, char **argv, const WorkerMeasure *with) {
         if (status == STATUS_OK) {
             json_object_set_new(reply, KEY_OK, json_true());
         } else {
-            tell_failure(status, reply);
+            report_failure(status, reply);
         }
         command_reply(worker.replies, reply);
         json_decref(command);
