@@ -191,7 +191,7 @@ static void say(int out, json_t *message) {
     json_decref(message);
 }
 
-Status devices_write(Run *run, const Session *session, json_t *line) {
+static Status pass_row(Run *run, const Session *session, json_t *line) {
     const struct Share *share = run->share;
     const Sharing *self = share->sharing;
     const Row *row = session->row;
@@ -235,7 +235,8 @@ static _Noreturn void serve(Sharing *self, int gpu, int pipe) {
     summary.left_by_budget = summary.resumed = 0;
     options.device = self->gpus[gpu].index;
     options.begin = NULL, options.report = NULL, options.notice = pass_notice, options.context = &share;
-    own.options = &options, own.summary = &summary, own.plan = &self->plan, own.share = &share, own.beside = self->count;
+    own.options = &options, own.summary = &summary, own.plan = &self->plan, own.write = pass_row, own.share = &share,
+    own.beside = self->count;
     own.gpu_index = options.device, own.limits = NULL;
     memcpy(own.gpu_uuid, self->gpus[gpu].uuid, sizeof own.gpu_uuid);
     for (int i = 0; i < self->plan.item_count; i++) {

@@ -19,15 +19,6 @@
 
 /* ---- Before the first row. */
 
-Status run_ask_device(int device, const char *what, const char *kind, json_t **reply) {
-    Child *child = NULL;
-    TRY(child_start(&(ChildOptions){0}, &child));
-    json_t *command = json_pack("{s:s, s:s, s:i}", KEY_DO, what, KEY_KIND, kind, KEY_DEVICE, device);
-    const Status status = child_ask(child, command, 300, reply);
-    child_stop(child);
-    return status;
-}
-
 /* The floor under every time of the device: what an empty launch takes by the same clock. */
 static void use_ceilings(Run *run, const char *kind, const json_t *ceilings) {
     const double launch = ceiling_value(ceilings, "empty_launch");

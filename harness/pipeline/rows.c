@@ -110,7 +110,7 @@ static Status write_row(Workers *self, Session *s, bool shared) {
     s->row->seconds_spent = s->seconds + clock_seconds() - begin;
     TRY(resume_took(&run->done, s->row));
     json_t *line = row_json(s->row);
-    const Status status = run->share ? devices_write(run, s, line) : rowfile_append(run->file, line);
+    const Status status = run->write ? run->write(run, s, line) : rowfile_append(run->file, line);
     json_decref(line);
     TRY(status);
     summary_count(run->summary, s->row->verdict, s->row->timed, s->row->emulated);

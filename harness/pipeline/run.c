@@ -1,6 +1,8 @@
 #include "pipeline/run.h"
 
 #include "base/clock.h"
+#include "device/child.h"
+#include "protocol.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -43,6 +45,15 @@ void run_event(const Run *run, void (*listener)(void *context, const RunEvent *e
 
 double run_deadline(const Run *run) {
     return run->options->budget_seconds > 0 ? run->begin + run->options->budget_seconds : INFINITY;
+}
+
+Status run_ask_device(int device, const char *what, const char *kind, json_t **reply) {
+    Child *child = NULL;
+    TRY(child_start(&(ChildOptions){0}, &child));
+    json_t *command = json_pack("{s:s, s:s, s:i}", KEY_DO, what, KEY_KIND, kind, KEY_DEVICE, device);
+    const Status status = child_ask(child, command, 300, reply);
+    child_stop(child);
+    return status;
 }
 
 /* ---- The order of items. */

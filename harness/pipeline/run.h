@@ -126,10 +126,12 @@ typedef struct Run {
     Later later;
     struct Limits *limits; /* of the devices (pipeline/finish.c); NULL: none are measured */
     char id[64];
-    int gpu_index;           /* the GPU of its rows */
-    char gpu_uuid[64];       /* hidden; "": unknown */
-    int beside;              /* so many processes make rows at once, this one included; 0: this one alone */
-    struct Share *share;     /* of a GPU's process: where its rows go (devices.c); NULL: to the file */
+    int gpu_index;     /* the GPU of its rows */
+    char gpu_uuid[64]; /* hidden; "": unknown */
+    int beside;        /* so many processes make rows at once, this one included; 0: this one alone */
+    /* In a GPU's process: its row goes to the one that writes (devices.c). STATUS_DEVICE: the GPU is lost. NULL: to the file. */
+    Status (*write)(struct Run *run, const struct Session *session, json_t *line);
+    struct Share *share;
     double begin, first_row; /* when the run began, and its first row: the peaks before that tell nothing of the rows' pace */
     size_t index, executed;  /* rows passed by; rows run in this process */
 } Run;
@@ -140,6 +142,8 @@ void run_event(const Run *run, void (*listener)(void *context, const RunEvent *e
 void run_notice(const Run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* On the steady clock: no row is begun after it. */
 double run_deadline(const Run *run);
+/* One question to a fresh worker about a device rather than a variant. */
+Status run_ask_device(int device, const char *what, const char *kind, json_t **reply);
 
 /* Is a further process of this row to wait, when its slowest so far took so many seconds (0: there is none)? */
 bool later_waits(const Later *self, const PlanItem *item, double seconds);
@@ -161,8 +165,6 @@ Status schedule_run(Run *run, Status (*make)(Run *run, const PlanItem *items, in
 bool devices_parse(const char *list, int devices[DEVICES_MAX], int *count);
 /* All rows of the plan. */
 Status devices_run(Run *run);
-/* In a GPU's process: the row goes to the one that writes. STATUS_DEVICE: the GPU is lost. */
-Status devices_write(Run *run, const struct Session *session, json_t *line);
 /* Counts a row that was written. */
 void summary_count(RunSummary *summary, Verdict verdict, bool timed, bool emulated);
 
@@ -186,9 +188,6 @@ const char *devices_disturbed(const int *devices, int count, const DeviceTrial t
 /* Rows that the plan has on this machine. */
 size_t rows_count(const Run *run);
 Status rows_run(Run *run);
-
-/* One question to a fresh worker about a device rather than a variant. */
-Status run_ask_device(int device, const char *what, const char *kind, json_t **reply);
 
 /* ---- pipeline.c: plan -> cases -> inputs -> reference -> variants in child processes -> verification -> timing -> rows. */
 

@@ -94,7 +94,7 @@ static Status repeat(Repeats *self, const json_t *command) {
 
 Status bits_take(Worker *worker, const json_t *command, const WorkerMeasure *measure, json_t *reply) {
     Repeats self = {.worker = worker, .measure = measure, .random = (uint64_t)(1e9 * clock_seconds()), .bits = {.apart = NAN}};
-    TRY(rotation_upload(worker, 0));
+    TRY(inputs_upload(worker, 0));
     TRY(repeat(&self, command));
     if (worker->op->sized_by_data) json_object_set_new(reply, KEY_COUNTS, outputs_counts(worker));
     TRY(outputs_check(worker));

@@ -309,8 +309,7 @@ static void report_rest(Worker *worker, size_t in_use_first, json_t *reply) {
     const size_t bytes = worker->opened ? in_use(worker) : 0;
     bool alone = true;
     worker->in_use_first = worker->cases > 1 ? in_use_first : bytes;
-    const bool restless =
-        worker->opened && strcmp(worker->device->kind, "cpu") == 0 && threads_rest(REST_SECONDS, &alone) != STATUS_OK;
+    const bool restless = worker->opened && worker_on_host(worker) && threads_rest(REST_SECONDS, &alone) != STATUS_OK;
     json_object_set_new(reply, KEY_KEPT_BYTES,
                         json_integer(bytes > worker->in_use_first ? (json_int_t)(bytes - worker->in_use_first) : 0));
     json_object_set_new(reply, KEY_RESTLESS, json_boolean(restless));

@@ -1,4 +1,5 @@
-/* What a timed call works on: inputs made anew for each sample (base/vary.h), by a key that the parent gives just before it. */
+/* inputs.c - what a call reads: a set as the parent made it, or inputs made anew for a sample (base/vary.h) by the key that the
+ * parent gives just before it. */
 #include "worker/worker.h"
 
 #include "base/vary.h"
@@ -6,35 +7,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double REST_SECONDS = 0.002;         /* of threads that are not OpenMP's, at least */
 static const double SLOW_SECONDS = 0.05;          /* an untimed call of this length before each sample would cost too much */
 static const size_t ASK_BYTES = (size_t)64 << 20; /* smaller inputs always have room for both sets on the device */
 static const size_t SHARE_OF_FREE = 4;            /* larger ones, if they take no more than this share of what is free */
 enum { COPIES_MOST = 64 };                        /* of an array that is updated in place */
 static const size_t COPIES_BYTES = (size_t)128 << 20;
 
-Status rotation_upload(Worker *worker, int set) {
+Status inputs_upload(Worker *worker, int set) {
     if (set < 0 || set >= worker->sets) return status_fail(STATUS_INTERNAL, "there is no set %d of inputs", set);
     for (int i = 0; i < worker->in_count; i++) TRY(buffer_upload(&worker->buffers_in[i], worker->host_in[set][i].data));
-    worker->rotation.set = set;
+    worker->inputs.set = set;
     return STATUS_OK;
 }
 
 /* How input i becomes that of the key. on_device: from the copies there. */
 static Vary how_made(const Worker *worker, int i, bool almost, bool on_device) {
-    const Rotation *rotation = &worker->rotation;
+    const Inputs *inputs = &worker->inputs;
     Array first[OP_MAX_ARRAYS];
     for (int c = 0; c < worker->in_count; c++) {
         first[c] = worker->buffers_in[c].array;
-        first[c].data = on_device ? rotation->sets[0][c] : worker->host_in[0][c].data;
+        first[c].data = on_device ? inputs->sets[0][c] : worker->host_in[0][c].data;
     }
-    return vary_input(rotation->how[i], rotation->key, i, first, almost);
+    return vary_input(inputs->how[i], inputs->key, i, first, almost);
 }
 
 /* The same, from the host, with what becomes of it between calls. to: where it is made. */
 static Rewriting rewriting_of(const Worker *worker, int i, bool almost, void *to) {
     const Array *in = &worker->buffers_in[i].array;
-    const double *extreme = worker->rotation.extreme[i];
+    const double *extreme = worker->inputs.extreme[i];
     return (Rewriting){.how = how_made(worker, i, almost, false),
                        .dtype = in->dtype,
                        .n = array_count(in),
@@ -73,7 +73,7 @@ static void point(Worker *worker, size_t place) {
 static void patches_of(const Worker *worker, int j, void *to, size_t state, Patch out[VARY_PATCHES]) {
     const int input = worker->in_place.input[j];
     memset(out, 0, VARY_PATCHES * sizeof *out);
-    if (state == 0 || worker->rotation.set >= 0 || worker->rotation.how[input] == VARY_NOTHING) return;
+    if (state == 0 || worker->inputs.set >= 0 || worker->inputs.how[input] == VARY_NOTHING) return;
     const Rewriting rewriting = rewriting_of(worker, input, false, to);
     vary_patches(&rewriting, state, out);
     for (int k = VARY_PLACES; k < VARY_PATCHES; k++) out[k].size = 0; /* back to state 0: it comes from there */
@@ -165,8 +165,7 @@ static Status check_array(const Worker *worker, int j, unsigned char *began) {
     return STATUS_OK;
 }
 
-/* After a sample: STATUS_CHECK if a call did not update its copy, or wrote beside it. */
-static Status in_place_check(const Worker *worker) {
+Status in_place_check(const Worker *worker) {
     const InPlace *self = &worker->in_place;
     Status status = STATUS_OK;
     for (int j = 0; j < worker->out_count && self->count > 0 && self->restored > 1 && status == STATUS_OK; j++) {
@@ -196,14 +195,10 @@ static bool enough_memory(const Worker *worker, size_t bytes) {
     return true;
 }
 
-static bool is_host(const Worker *worker) {
-    return strcmp(worker->device->kind, "cpu") == 0;
-}
-
 static Status copy_to_device(Worker *worker, int set, int input) {
     const Shared *host = &worker->host_in[set][input];
-    void **copy = &worker->rotation.sets[set][input];
-    if (is_host(worker)) {
+    void **copy = &worker->inputs.sets[set][input];
+    if (worker_on_host(worker)) {
         *copy = host->data;
         return STATUS_OK;
     }
@@ -212,48 +207,48 @@ static Status copy_to_device(Worker *worker, int set, int input) {
 }
 
 static void release_sets(Worker *worker) {
-    for (int set = 0; set < ROTATION_SETS; set++)
+    for (int set = 0; set < INPUT_SETS; set++)
         for (int i = 0; i < worker->in_count; i++)
-            if (worker->rotation.sets[set][i] && !is_host(worker)) worker->device->release(worker->rotation.sets[set][i]);
-    memset(worker->rotation.sets, 0, sizeof worker->rotation.sets);
+            if (worker->inputs.sets[set][i] && !worker_on_host(worker)) worker->device->release(worker->inputs.sets[set][i]);
+    memset(worker->inputs.sets, 0, sizeof worker->inputs.sets);
 }
 
 static Status open_sets(Worker *worker) {
-    Rotation *rotation = &worker->rotation;
+    Inputs *inputs = &worker->inputs;
     size_t bytes = 0;
     for (int i = 0; i < worker->in_count; i++) bytes += worker->buffers_in[i].bytes;
-    if (!worker->device->vary || (!is_host(worker) && !enough_memory(worker, bytes))) return STATUS_OK;
+    if (!worker->device->vary || (!worker_on_host(worker) && !enough_memory(worker, bytes))) return STATUS_OK;
     Status status = STATUS_OK;
     for (int i = 0; i < worker->in_count && status == STATUS_OK; i++) {
-        if (worker->buffers_in[i].bytes == 0 || rotation->how[i] == VARY_NOTHING) continue;
+        if (worker->buffers_in[i].bytes == 0 || inputs->how[i] == VARY_NOTHING) continue;
         status = copy_to_device(worker, 0, i);
-        if (status == STATUS_OK && vary_uses_both(rotation->how[i])) status = copy_to_device(worker, 1, i);
+        if (status == STATUS_OK && vary_uses_both(inputs->how[i])) status = copy_to_device(worker, 1, i);
     }
-    rotation->on_device = status == STATUS_OK;
+    inputs->on_device = status == STATUS_OK;
     if (status != STATUS_OK) release_sets(worker);
     return status == STATUS_MEMORY ? STATUS_OK : status;
 }
 
-Status rotation_begin(Worker *worker, const json_t *vary) {
-    worker->rotation = (Rotation){.slow = worker->call_seconds > SLOW_SECONDS};
-    if (worker->sets < ROTATION_SETS) return status_fail(STATUS_INTERNAL, "time: the second set of inputs is missing");
+Status inputs_begin(Worker *worker, const json_t *vary) {
+    worker->inputs = (Inputs){.slow = worker->call_seconds > SLOW_SECONDS};
+    if (worker->sets < INPUT_SETS) return status_fail(STATUS_INTERNAL, "time: the second set of inputs is missing");
     for (int i = 0; i < worker->in_count; i++) {
         const json_int_t how = json_integer_value(json_array_get(vary, (size_t)i));
         const bool known = how >= 0 && how < VARY_COUNT;
         if (!known || (vary_moves_rows((VaryHow)how) && vary_offsets((VaryHow)how, i) < 0))
             return status_fail(STATUS_INTERNAL, "time: input %d cannot be varied so", i);
-        worker->rotation.how[i] = (VaryHow)how;
+        worker->inputs.how[i] = (VaryHow)how;
         if (how == VARY_SHUFFLE)
             vary_extremes(worker->buffers_in[i].array.dtype, worker->host_in[0][i].data, array_count(&worker->buffers_in[i].array),
-                          worker->rotation.extreme[i]);
+                          worker->inputs.extreme[i]);
     }
-    if (is_host(worker)) threads_know_team();
-    TRY(rotation_upload(worker, 0));
+    if (worker_on_host(worker)) threads_know_team();
+    TRY(inputs_upload(worker, 0));
     TRY(in_place_ring_open(worker));
     return open_sets(worker);
 }
 
-void rotation_end(Worker *worker) {
+void inputs_end(Worker *worker) {
     in_place_ring_close(worker);
     release_sets(worker);
 }
@@ -267,35 +262,31 @@ static bool is_rewritten(const Worker *worker, int i) {
     return true;
 }
 
-static Status vary_inputs(Worker *worker, uint64_t key, bool almost) {
-    Rotation *rotation = &worker->rotation;
-    rotation->rewritten = 0;
-    rotation->open = false;
-    rotation->spoilt = SPOILT_NONE;
-    rotation->key = key;
-    rotation->set = -1;
+Status inputs_make(Worker *worker, uint64_t key, bool almost) {
+    Inputs *inputs = &worker->inputs;
+    inputs->rewritten = 0;
+    inputs->open = false;
+    inputs->spoilt = SPOILT_NONE;
+    inputs->key = key;
+    inputs->set = -1;
     for (int i = 0; i < worker->in_count; i++) {
         Buffer *in = &worker->buffers_in[i];
-        if (rotation->how[i] == VARY_NOTHING || in->bytes == 0) continue;
+        if (inputs->how[i] == VARY_NOTHING || in->bytes == 0) continue;
         const Rewriting made = rewriting_of(worker, i, almost, in->array.data);
         const Vary there = how_made(worker, i, almost, true);
-        TRY(rotation->on_device ? buffer_vary(in, &there, rotation->sets[0][i], rotation->sets[1][i])
-                                : buffer_vary_from_host(in, &made.how, made.a, made.b));
-        if (is_rewritten(worker, i)) rotation->rewriting[rotation->rewritten++] = made;
+        TRY(inputs->on_device ? buffer_vary(in, &there, inputs->sets[0][i], inputs->sets[1][i])
+                              : buffer_vary_from_host(in, &made.how, made.a, made.b));
+        if (is_rewritten(worker, i)) inputs->rewriting[inputs->rewritten++] = made;
     }
     return in_place_restore(worker);
 }
 
-Status rotation_use(Worker *worker, uint64_t key) {
-    return vary_inputs(worker, key, false);
-}
-
-Status rotation_unchanged(const Worker *worker) {
-    const Rotation *rotation = &worker->rotation;
+Status inputs_unchanged(const Worker *worker) {
+    const Inputs *inputs = &worker->inputs;
     for (int i = 0; i < worker->in_count; i++) {
         const Buffer *in = &worker->buffers_in[i];
-        const bool varied = rotation->set < 0 && rotation->how[i] != VARY_NOTHING;
-        const void *expected = worker->host_in[rotation->set < 0 ? 0 : rotation->set][i].data;
+        const bool varied = inputs->set < 0 && inputs->how[i] != VARY_NOTHING;
+        const void *expected = worker->host_in[inputs->set < 0 ? 0 : inputs->set][i].data;
         void *made = varied && in->bytes > 0 ? malloc(in->bytes) : NULL;
         if (varied && in->bytes > 0 && !made) return status_fail(STATUS_MEMORY, "no memory for the inputs of a sample");
         const Vary how = how_made(worker, i, false, false);
@@ -305,120 +296,5 @@ Status rotation_unchanged(const Worker *worker) {
         free(made);
         TRY(status);
     }
-    return STATUS_OK;
-}
-
-/* ---- Samples. */
-
-/* Says something of a sample to the parent; *command: its answer. */
-static Status ask_parent(Worker *worker, const char *key, const SamplePlace *place, json_t **command) {
-    json_t *said =
-        json_pack("{s:s, s:I, s:I}", KEY_MODE, place->mode, KEY_SAMPLE, (json_int_t)place->index, KEY_OF, (json_int_t)place->count);
-    json_t *reply = json_pack("{s:b, s:o}", KEY_OK, 1, key, said);
-    const bool outputs = strcmp(key, KEY_CHECK) == 0 && worker->op->sized_by_data;
-    if (outputs) json_object_set_new(reply, KEY_COUNTS, outputs_counts(worker));
-    command_reply(worker->replies, reply);
-    *command = NULL;
-    const bool read = command_read(worker->commands, command);
-    const char *what = json_string_value(json_object_get(*command, KEY_DO));
-    if (read && what && strcmp(what, DO_CONTINUE) == 0) return STATUS_OK;
-    json_decref(*command);
-    *command = NULL;
-    return status_fail(STATUS_INTERNAL, "a sample is answered by the command \"continue\"");
-}
-
-/* Threads that rested after the last sample have been woken by nobody since. */
-static Status check_rested(Worker *worker) {
-    const bool watched = worker->rotation.watched;
-    worker->rotation.watched = false;
-    return watched ? threads_rested() : STATUS_OK;
-}
-
-/* Threads of a variant's own rest from now to the next call. Those of OpenMP may spin, and do nothing until they are asked. */
-static Status watch_threads(Worker *worker) {
-    bool alone;
-    if (!is_host(worker) || !threads_beside_team()) return STATUS_OK;
-    worker->rotation.watched = true;
-    return threads_rest(REST_SECONDS, &alone);
-}
-
-/* A call that fills the caches as calls before it leave them, on data that are not quite the sample's: its result, kept, is wrong.
- */
-static Status warm_up(Worker *worker, uint64_t key) {
-    TRY(vary_inputs(worker, key, true));
-    TRY(check_rested(worker));
-    TRY(worker_call(worker));
-    TRY(worker->device->wait("a call that warms the caches"));
-    TRY(watch_threads(worker));
-    return worker->op->sized_by_data || worker->taken.allocations > 0 ? outputs_after_sample(worker) : STATUS_OK;
-}
-
-Status rotation_before(void *context, const SamplePlace *place) {
-    Worker *worker = context;
-    json_t *command;
-    worker->ended = false;
-    TRY(watch_threads(worker));
-    TRY(ask_parent(worker, KEY_NEXT, place, &command));
-    const uint64_t key = (uint64_t)json_integer_value(json_object_get(command, KEY_KEY));
-    json_decref(command);
-    if (place->warm && !worker->rotation.slow) TRY(warm_up(worker, key));
-    if (!place->back_to_back || place->pilot) TRY(outputs_poison(worker, false)); /* else a skipped call leaves an older result */
-    TRY(vary_inputs(worker, key, false));
-    TRY(check_rested(worker));
-    return worker->device->wait("preparing a sample");
-}
-
-static void spoil(const Buffer *out, uint64_t key, size_t state) {
-    const size_t count = array_count(&out->array), size = dtype_size(out->array.dtype);
-    for (int k = 0; k < VARY_PLACES && count > 0; k++)
-        memset((char *)out->array.data + vary_place(key, state, k, count) * size, buffer_poison_byte(), size);
-}
-
-/* The first element that is as spoil() left it; the number of elements: none is. */
-static size_t left_spoilt(const Buffer *out, uint64_t key, size_t state) {
-    const size_t count = array_count(&out->array);
-    const bool tells = spoiling_tells(out->array.dtype);
-    for (int k = 0; k < VARY_PLACES && count > 0 && tells; k++) {
-        const size_t place = vary_place(key, state, k, count);
-        if (poison_element(out->array.data, out->array.dtype, place)) return place;
-    }
-    return count;
-}
-
-Status rotation_between(void *context, size_t state, bool called) {
-    Worker *worker = context;
-    Rotation *rotation = &worker->rotation;
-    for (int i = 0; i < worker->in_count && !rotation->open; i++) TRY(buffer_open(&worker->buffers_in[i]));
-    rotation->open = true;
-    TRY(in_place_turn(worker, state, called));
-    for (int i = 0; i < rotation->rewritten; i++) vary_rewrite(&rotation->rewriting[i], state);
-    for (int i = 0; i < worker->out_count; i++) {
-        const Buffer *out = &worker->buffers_out[i];
-        if (worker->in_place.input[i] >= 0) continue;
-        const size_t left =
-            rotation->spoilt == SPOILT_NONE ? array_count(&out->array) : left_spoilt(out, rotation->key, rotation->spoilt);
-        if (called && !worker->left_out && left < array_count(&out->array))
-            return status_fail(STATUS_CHECK, "in timing, hot: output %s: a call did not write element %zu", out->array.name, left);
-        spoil(out, rotation->key, state);
-    }
-    rotation->spoilt = state;
-    return STATUS_OK;
-}
-
-/* The parent decides whether it compares the outputs; if so it says go on, or ends this process. */
-Status rotation_taken(void *context, const SamplePlace *place) {
-    Worker *worker = context;
-    json_t *command;
-    TRY(ask_parent(worker, KEY_TAKEN, place, &command));
-    const bool show = json_is_true(json_object_get(command, KEY_SHOW));
-    json_decref(command);
-    if (!show) return STATUS_OK;
-    Status status = outputs_take(worker, worker->call_seconds);
-    if (status == STATUS_OK) status = outputs_check(worker);
-    if (status == STATUS_OK && place->back_to_back) status = in_place_check(worker);
-    worker->rotation.watched = is_host(worker);
-    if (status != STATUS_OK) return status_prefix(status, "%s sample %zu: ", place->mode, place->index);
-    TRY(ask_parent(worker, KEY_CHECK, place, &command));
-    json_decref(command);
     return STATUS_OK;
 }
