@@ -14,7 +14,8 @@
 
 /* ---- The workers of one variant, one after the other: each serves as many of its sessions as it can. */
 
-static const double SERVE_SECONDS = 20; /* what a killed run loses of a worker's rows at most, and the row under way */
+static const double SERVE_SECONDS = 20;      /* what a killed run loses of a worker's rows at most, and the row under way */
+static const double SERVE_FIRST_SECONDS = 5; /* who starts a run is shown its first row soon */
 
 typedef struct Workers {
     Run *run;
@@ -22,7 +23,7 @@ typedef struct Workers {
     bool shared;
     VariantWorker worker; /* the present one */
     int first, next;      /* its sessions: [first, next); those that were left out have no `row` */
-    double since;         /* when it started */
+    double until;         /* when it takes no further session, on the steady clock */
     Counter counter;      /* of the variant's rows */
 } Workers;
 
@@ -187,10 +188,10 @@ static Status serve(Workers *self, Session *s) {
     TRY(begin(self, s));
     self->next++;
     if (!s->row) return STATUS_OK;
-    if (!self->worker.child) self->since = clock_seconds();
+    if (!self->worker.child) self->until = clock_seconds() + (self->run->executed == 0 ? SERVE_FIRST_SECONDS : SERVE_SECONDS);
     TRY(evaluate_row(self, &self->worker, s));
     self->run->executed++;
-    const bool goes_on = self->shared && (!s->opened || self->worker.reusable) && clock_seconds() < self->since + SERVE_SECONDS;
+    const bool goes_on = self->shared && (!s->opened || self->worker.reusable) && clock_seconds() < self->until;
     return goes_on ? STATUS_OK : close_worker(self);
 }
 
