@@ -92,7 +92,7 @@ class Results:
 WHOLE = re.compile(r"(?<==)\d(?:\.\d+)?e\+0\d(?= )")  # 3e+02, in texts of cases of older rows
 
 
-def settle(row):
+def with_defaults(row):
     """Fills in what readers take for granted where it is null or missing; they check everything else themselves."""
     row["params"] = row.get("params") or {}
     row["case"] = WHOLE.sub(lambda number: f"{float(number.group()):.0f}", row.get("case") or "")

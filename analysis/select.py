@@ -51,7 +51,7 @@ def load(paths):
 def latest_rows(lines, environments, machines):
     """Of each machine, case and variant the latest row, with the times of all its processes: rows of one campaign."""
     latest, processes = {}, collections.defaultdict(list)
-    for row in map(r.settle, lines):
+    for row in map(r.with_defaults, lines):
         machine = machines.get(row.get("run"), r.UNKNOWN_MACHINE)
         key = machine, row.get("case"), row.get("spec"), r.is_emulated(row), r.is_declared(row)
         earlier = latest.get(key)

@@ -5,7 +5,7 @@ target_compile_definitions(rungs_options INTERFACE _POSIX_C_SOURCE=200809L _DEFA
 # -ffp-contract=off so that references and verification round as written (variants choose for themselves).
 target_compile_options(rungs_options INTERFACE
     $<$<COMPILE_LANGUAGE:C>:-ffp-contract=off$<SEMICOLON>-fopenmp> $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
-target_link_options(rungs_options INTERFACE -fopenmp LINKER:-z,relro,-z,now # own_code.h keeps it
+target_link_options(rungs_options INTERFACE -fopenmp LINKER:-z,relro,-z,now # device/confine.h keeps it
                     LINKER:--build-id) # which cached references are bound to
 target_link_libraries(rungs_options INTERFACE m)
 rungs_language(rungs_strict WARNINGS_AS_ERRORS FOLDER ${PROJECT_SOURCE_DIR})

@@ -132,25 +132,19 @@ def in_sandbox(argv, to):
     return [bwrap, *words.split(), "--bind", to, to, "--setenv", "TMPDIR", to, "--", *argv]
 
 
-def toolkit():
-    """The folder of the CUDA toolkit; one without headers if there is none."""
-    nvcc = shutil.which("nvcc")
-    for folder in (
+def with_toolkit(text):
+    """An installed settings.json with this machine's toolkit, and why there is none."""
+    nvcc, usual = shutil.which("nvcc"), "/usr/local/cuda"
+    places = (
         os.environ.get("CUDA_HOME"),
         os.environ.get("CUDA_PATH"),
         nvcc and pathlib.Path(nvcc).resolve().parents[1],
-    ):
-        if folder and (pathlib.Path(folder) / "include/cuda_runtime.h").exists():
-            return pathlib.Path(folder)
-    return pathlib.Path("/usr/local/cuda")
-
-
-def with_toolkit(text):
-    """An installed settings.json with this machine's toolkit, and why there is none."""
-    folder = toolkit()
+        usual,
+    )
+    found = [place for place in places if place and (pathlib.Path(place) / "include/cuda_runtime.h").exists()]
+    folder = pathlib.Path([*found, usual][0])
     static = [*folder.glob("lib*/libcudart_static.a"), *folder.glob("targets/*/lib/libcudart_static.a"), ""][0]
     text = re.sub(f'{CUDA}[^"]*/libcudart_static.a', str(static), text).replace(CUDA, str(folder))
-    found = (folder / "include/cuda_runtime.h").exists()
     return text, None if found else f"no CUDA toolkit: none in {folder}, by CUDA_HOME, CUDA_PATH, nor by nvcc on PATH"
 
 
@@ -179,11 +173,16 @@ class Project:
             yield pathlib.Path(name)
 
     def sweep(self):
-        """Removes what killed processes left."""
+        """Removes what killed processes left, and modules whose variants are no more."""
         self.temporary.mkdir(parents=True, exist_ok=True)
         for left in self.temporary.iterdir():
             if not pathlib.Path(f"/proc/{left.name.split('-')[0]}").exists():
                 shutil.rmtree(left, ignore_errors=True)
+        there = {(path.parent.name, path.stem) for path in (self.root / self.settings["impls"]).glob("*/*")}
+        for kept in self.folder.glob("[!.]*/*") if self.settings["root"] else ():
+            op, name = kept.parent.name, kept.name.lstrip(".").partition(".")[0]
+            if op != "shared" and (op, name) not in there:
+                kept.unlink(missing_ok=True)
 
     def base_of(self, kind, id_):
         """Where the files of its module lie, without their endings."""

@@ -88,7 +88,7 @@ static bool has_gpu(void) {
 }
 
 /* Files that would be left out silently; a Status if it is not known which variants there are. */
-static Status tell_problems(void) {
+static Status report_problems(void) {
     Text problems = {0};
     errno = 0;
     const bool found = modules_settings()->found, no_memory = errno == ENOMEM || memory_check() != STATUS_OK;
@@ -108,7 +108,7 @@ static int call_verb(int argc, char **argv) {
     const char *names[VERB_COUNT];
     if (places_check() != STATUS_OK) return cli_fail(STATUS_UNSUPPORTED);
     modules_open(PROGRAM.modules, has_gpu);
-    const Status problems = tell_problems();
+    const Status problems = report_problems();
     if (problems != STATUS_OK) return cli_fail(problems);
     for (int i = 0; i < VERB_COUNT; i++) {
         names[i] = VERBS[i].name;

@@ -36,7 +36,7 @@ class Side:
             if line["kind"] == "environment":
                 self.environments[line.get("run")] = line
             elif line["kind"] == "row":  # the same row twice in a run: the later one
-                self.rows.setdefault(key_of(r.settle(line)), {})[line.get("run")] = line
+                self.rows.setdefault(key_of(r.with_defaults(line)), {})[line.get("run")] = line
 
     def one_build(self):
         """Itself; processes of different builds are not repetitions of one another. Changes beside one commit only make a warning: the
@@ -157,7 +157,7 @@ def facts_of(environment, row, mode):
 
 
 def other_machine(facts):
-    """Why the times may not be compared, None if they may: every process of both sides must have run under the same circumstances. What an
+    """Why the times may not be compared, None if they may: every process of both sides must have run in the same environment. What an
     older program did not record yet differs from nothing."""
     everything = facts[0] + facts[1]
     if any(machine is None for machine in everything):

@@ -30,7 +30,10 @@ class Source:
         self.latest = select.load(paths)
         self.environment, self.machine = self.latest.environment, self.latest.machine
         found = [
-            r.settle(line) for path in paths for line in read_lines(pathlib.Path(path), []) if line["kind"] == "row"
+            r.with_defaults(line)
+            for path in paths
+            for line in read_lines(pathlib.Path(path), [])
+            if line["kind"] == "row"
         ]
         self.rows = sorted(found, key=lambda row: self.environment(row).get("date") or "")
 

@@ -92,7 +92,7 @@ class History:
 def take(row, groups, clocks):
     """Adds a row: groups[what it is a row of] = (names, run -> (median, low, high, MHz)); clocks[run][device] = (a row's names, [MHz])."""
     mode = next((mode for mode in MODES if r.timing(row, mode)), None)
-    names = r.settle({key: value for key, value in row.items() if key not in LARGE})
+    names = r.with_defaults({key: value for key, value in row.items() if key not in LARGE})
     clocks.setdefault(row.get("run"), (names, []))
     if not mode:
         return

@@ -25,22 +25,21 @@ Vary vary_open(VaryHow how, uint64_t key, size_t n) {
     return out;
 }
 
-Vary vary_input(VaryHow how, uint64_t key, int input, size_t n, bool almost) {
-    Vary out = vary_open(how, rng_at(key, (uint64_t)input), n);
-    const bool rows = vary_moves_rows(how), ordered = rows || how == VARY_SHUFFLE;
-    if (almost && n > 0 && !ordered) out.kept = (size_t)(rng_at(~key, (uint64_t)input) % n) / VARY_BITS * VARY_BITS;
-    if (ordered) out.rows.order = order_open(rng_at(~key, ORDERS + almost + (rows ? 0 : 2 * (uint64_t)(input + 1))), n);
-    return out;
-}
-
 int vary_offsets(VaryHow how, int input) {
     return !vary_moves_rows(how) ? -1 : how == VARY_ROW_OFFSETS ? input : how == VARY_ROW_BITS ? input - 2 : input - 1;
 }
 
-void vary_set_offsets(Vary *self, const Array *offsets, const void *data) {
-    self->rows.order = order_open(self->rows.order.key, array_count(offsets) - 1);
-    self->rows.offsets = data;
-    self->rows.wide = offsets->dtype == DTYPE_I64;
+Vary vary_input(VaryHow how, uint64_t key, int input, const Array *first, bool almost) {
+    const size_t n = array_count(&first[input]);
+    const Array *offsets = vary_moves_rows(how) ? &first[vary_offsets(how, input)] : NULL;
+    Vary out = vary_open(how, rng_at(key, (uint64_t)input), n);
+    const bool ordered = offsets || how == VARY_SHUFFLE;
+    if (almost && n > 0 && !ordered) out.kept = (size_t)(rng_at(~key, (uint64_t)input) % n) / VARY_BITS * VARY_BITS;
+    if (ordered)
+        out.rows.order = order_open(rng_at(~key, ORDERS + almost + (offsets ? 0 : 2 * (uint64_t)(input + 1))),
+                                    offsets ? array_count(offsets) - 1 : n);
+    if (offsets) out.rows.offsets = offsets->data, out.rows.wide = offsets->dtype == DTYPE_I64;
+    return out;
 }
 
 /* Element i of VARY_MIX and VARY_SHUFFLE. group: the order's around i. */

@@ -48,14 +48,13 @@ typedef struct Vary {
 
 /* For an array of n elements. */
 Vary vary_open(VaryHow how, uint64_t key, size_t n);
-/* For input number `input` of a timed call by the call's key. almost: a few elements stay those of the first set or, where there is
- * an order, it is another. */
-Vary vary_input(VaryHow how, uint64_t key, int input, size_t n, bool almost);
+/* For input number `input` of a timed call by the call's key. first: all inputs of the call; of those that have offsets the data of
+ * the first set, where the elements are made: on the host or on the device. almost: a few elements stay those of the first set or,
+ * where there is an order, it is another. */
+Vary vary_input(VaryHow how, uint64_t key, int input, const Array *first, bool almost);
 /* The array with the offsets of the column that input number `input` belongs to; -1: it has none. Offsets, bytes and validity of a
  * column follow each other. */
 int vary_offsets(VaryHow how, int input);
-/* Its offsets in the first set, where the elements are made: on the host or on the device. */
-void vary_set_offsets(Vary *self, const Array *offsets, const void *data);
 /* Elements [begin, end) of an array on the host, of floating-point numbers or, for VARY_LETTERS, u8; a, b, to: where element 0 of
  * each set and of the result is. b is read by VARY_MIX and VARY_SHUFFLE alone; to may be a, but where the order is another. */
 void vary_some(const Vary *self, DType dtype, size_t begin, size_t end, const void *a, const void *b, void *to);

@@ -153,12 +153,12 @@ static Status add_all(Benchmarks *all, const Plan *plan, bool by_min_time) {
     return STATUS_OK;
 }
 
-static void tell_context(const Benchmarks *all) {
+static void report_context(const Benchmarks *all) {
     json_t *program = environment_program(), *gpu = NULL;
-    if (*text_of(program, "commit")) gbench_tell("commit", text_of(program, "commit"));
-    if (json_is_true(json_object_get(program, "dirty"))) gbench_tell("uncommitted_changes", "true");
+    if (*text_of(program, "commit")) gbench_report("commit", text_of(program, "commit"));
+    if (json_is_true(json_object_get(program, "dirty"))) gbench_report("uncommitted_changes", "true");
     if (!all->no_gpu_reason[0] && device_cuda_facts(all->options.device, &gpu) == STATUS_OK)
-        gbench_tell("gpu", text_of(gpu, "name"));
+        gbench_report("gpu", text_of(gpu, "name"));
     json_decref(program);
     json_decref(gpu);
 }
@@ -185,7 +185,7 @@ static int run_benchmarks(Benchmarks *all, char *const *words, int count, bool b
     if (status == STATUS_OK && !all->options.no_ceilings) status = limits_open(all->options.device, &all->series.limits);
     if (status == STATUS_OK) status = add_all(all, &plan, by_min_time);
     if (status == STATUS_OK) {
-        tell_context(all);
+        report_context(all);
         all->series.options = &all->options;
         matched = gbench_run();
     }

@@ -133,7 +133,7 @@ static Foresight foresee(const Plan *plan, int device) {
     return foresight;
 }
 
-static Status tell_foreseen(const char *verb, const Foresight *f, Text *out) {
+static Status report_foreseen(const char *verb, const Foresight *f, Text *out) {
     if (f->timed > 0 && f->need_gpu > 0)
         return text_append(out, "rungs %s: %zu of %zu rows need a GPU and will have no times: %s\n", verb, f->need_gpu, f->total,
                            f->no_gpu_reason);
@@ -159,7 +159,7 @@ static Status foresee_rows(const char *verb, char *const *words, int count, cons
     plan_free(&plan);
     if (status != STATUS_OK) return STATUS_OK;
     *nothing = foresight.timed == 0;
-    return tell_foreseen(verb, &foresight, out);
+    return report_foreseen(verb, &foresight, out);
 }
 
 /* For Python (builds.py): the options, each of the words, and "progress": a descriptor of this program's stderr, to which it writes

@@ -67,7 +67,7 @@ static bool doctor_gpu(void) {
     return true;
 }
 
-static void tell_counting(const char *what, const char *why, const char *good) {
+static void report_counting(const char *what, const char *why, const char *good) {
     line("counts", !why, "%s: %s", what, why ? why : good);
 }
 
@@ -87,8 +87,8 @@ static void doctor_counts(bool has_gpu) {
     if (status != STATUS_OK) {
         line("counts", false, "launches and bytes: %s", status_message());
     } else {
-        tell_counting("launches", no_launches, library ? library : "CUPTI");
-        tell_counting("device memory", no_bytes, "hardware counters are readable");
+        report_counting("launches", no_launches, library ? library : "CUPTI");
+        report_counting("device memory", no_bytes, "hardware counters are readable");
     }
     json_decref(reply);
     child_stop(child);
@@ -142,7 +142,7 @@ static void doctor_peers(bool has_gpu) {
 }
 
 /* What a person can do next on this machine. */
-static void tell_what_is_possible(bool has_gpu, bool sandbox) {
+static void report_what_is_possible(bool has_gpu, bool sandbox) {
     const bool emulator = access(places_beside("rungs-emulator"), X_OK) == 0;
     printf("\nhere you can\n");
     printf("  verify and time CPU variants:     rungs run 'rolling n=1e6 window=300' --variants 'cpu_*'\n");
@@ -177,6 +177,6 @@ int command_doctor(int argc, char **argv) {
     doctor_emulator();
     doctor_peers(has_gpu);
     json_decref(environment);
-    tell_what_is_possible(has_gpu, sandbox);
+    report_what_is_possible(has_gpu, sandbox);
     return EXIT_GOOD;
 }

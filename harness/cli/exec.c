@@ -334,7 +334,7 @@ static Status judge_all(const Exec *e, Instance *instance, Checked *checked, int
     return STATUS_OK;
 }
 
-static Status tell_checked(const Exec *e, const Instance *instance, const Checked *checked, int wrong) {
+static Status report_checked(const Exec *e, const Instance *instance, const Checked *checked, int wrong) {
     bool used[INSTANCE_MAX_BOUNDS] = {0};
     for (int i = 0; i < instance->op->out_count; i++) {
         if (!asked_for(e, instance, i) || i == wrong) continue;
@@ -373,7 +373,7 @@ static Status ask_and_check(const Exec *e, const Session *session) {
         TRY(ask_worker(e, session));
         if (e->check) TRY(judge_all(e, instance, checked, &wrong, &undecided));
     }
-    return e->check ? tell_checked(e, instance, checked, wrong) : STATUS_OK;
+    return e->check ? report_checked(e, instance, checked, wrong) : STATUS_OK;
 }
 
 /* The user's arrays, and what the op makes of those that were left out: one factor from a parameter, an empty mask. More than that

@@ -61,7 +61,7 @@ extern "C" bool gbench_begin(int argc, char **argv, int usage_code) {
     return !benchmark::ReportUnrecognizedArguments(argc, argv);
 }
 
-extern "C" void gbench_tell(const char *key, const char *value) {
+extern "C" void gbench_report(const char *key, const char *value) {
     benchmark::AddCustomContext(key, value);
 }
 

@@ -23,7 +23,7 @@ typedef void (*GbenchTake)(void *context, size_t iterations, GbenchTimes *out);
  * end the process itself over one, here or in gbench_run(), with `usage_code`. */
 bool gbench_begin(int argc, char **argv, int usage_code);
 /* What the report says of this run besides. */
-void gbench_tell(const char *key, const char *value);
+void gbench_report(const char *key, const char *value);
 /* iterations: of each repetition; 0: as many as its minimum time asks for. */
 void gbench_add(const char *name, size_t iterations, GbenchTake take, void *context);
 /* Runs what the filter lets through, or lists it. How many benchmarks matched. */

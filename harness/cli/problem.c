@@ -28,18 +28,13 @@ static Status take(char *text, Problem *out) {
     for (int i = 0; i < LINES; i++) lines[i] = strtok_r(i == 0 ? text : NULL, "\n", &rest);
     if (!lines[LINES - 1]) return status_fail(STATUS_INTERNAL, "cmake/kernelbench.py said nothing");
     TRY(registry_add_op(lines[1], lines[0], &out->op));
-    for (int i = 0; i < PROBLEM_VARIANTS; i++) TRY(registry_add(lines[2 + i], out->op, &out->variants[i]));
-    /* Entries move when one is added. */
-    for (int i = 0, count; i < PROBLEM_VARIANTS; i++) {
-        VariantEntry *const all = registry_variants(&count);
-        out->variants[i] = &all[count - PROBLEM_VARIANTS + i];
-    }
+    TRY(registry_add((const char *const *)lines + 2, PROBLEM_VARIANTS, out->op, out->variants));
     for (int i = 0; i < PROBLEM_VARIANTS; i++) {
         TRY(modules_need_one(out->variants[i]));
         const char *error = out->variants[i]->variant->error;
         if (error) return status_fail(STATUS_CHECK, "%s", error);
     }
-    snprintf(out->told, sizeof out->told, "%s: %s", lines[0], lines[LINES - 1]);
+    snprintf(out->bound, sizeof out->bound, "%s: %s", lines[0], lines[LINES - 1]);
     return STATUS_OK;
 }
 

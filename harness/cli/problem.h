@@ -8,7 +8,7 @@ enum { PROBLEM_VARIANTS = 2 };
 typedef struct Problem {
     const Op *op;
     const VariantEntry *variants[PROBLEM_VARIANTS]; /* Model, ModelNew */
-    char told[512];                                 /* of the bound, for people */
+    char bound[512];                                /* what it is, for people */
 } Problem;
 
 /* How many of the words are its paths: a folder, or two files in Python; 0: they name none. */

@@ -35,7 +35,7 @@ static const char *tier_name(Tier tier) {
     return tier == TIER_QUICK ? "--quick" : tier == TIER_FULL ? "--full" : "default";
 }
 
-static void tell_plan(Reproduce *r) {
+static void report_plan(Reproduce *r) {
     const Campaign *campaign = &r->campaign;
     char seconds[32], claims[160] = "", text[600];
     progress_duration(plan_seconds(&r->plan), seconds);
@@ -109,7 +109,7 @@ static int work(Reproduce *r, char **argv, char *const *words, int count) {
     if (status == STATUS_OK && !r->options.resume) status = files_keep_earlier(r->folder, kept, sizeof kept);
     if (*kept) fprintf(stderr, "rungs: the earlier rows, report and figures are kept in %s\n", kept);
     if (status == STATUS_OK) status = interrupt_catch(argv, rows, false);
-    if (status == STATUS_OK) tell_plan(r);
+    if (status == STATUS_OK) report_plan(r);
     if (status == STATUS_OK) status = run_plan(&r->plan, &r->options, &summary);
     int code = run_finish(status, &r->progress, &summary, rows, "--resume");
     if (status != STATUS_OK || interrupt_pending()) return code;

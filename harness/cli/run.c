@@ -54,7 +54,7 @@ static void apply_pace(RunArguments *a) {
     if (a->variants) modules_select(a->variants);
 }
 
-static Status tell_left_out(const Plan *plan) {
+static Status report_left_out(const Plan *plan) {
     if (!plan->left_out || !plan->left_out->text) return STATUS_OK;
     fputs(plan->left_out->text, stderr);
     return plan->item_count > 0
@@ -65,7 +65,7 @@ static Status tell_left_out(const Plan *plan) {
 static Status make_plan(const RunArguments *a, char **words, int count, Plan *plan) {
     TRY(cases_plan(plan, "rungs run", words, count));
     if (a->variants) TRY(status_prefix(plan_filter(plan, a->variants), "--variants: "));
-    TRY(tell_left_out(plan));
+    TRY(report_left_out(plan));
     return status_prefix(plan_shard(plan, a->shard_index, a->shard_count), "--shard %d/%d: ", a->shard_index, a->shard_count);
 }
 
@@ -209,7 +209,7 @@ static Status try_file(const Binding *binding, const char *op_name, const Op **o
     if (!realpath(binding->file, path)) return status_fail(STATUS_INVALID, "%s: %s", binding->file, strerror(errno));
     const bool binds = binding_wanted(binding, path);
     if (binds) TRY(binding_make(binding, *op, path, bound));
-    TRY(registry_add(binds ? bound : path, *op, entry));
+    TRY(registry_add(&(const char *){binds ? bound : path}, 1, *op, entry));
     TRY(modules_need_one(*entry));
     return (*entry)->variant->error ? status_fail(STATUS_CHECK, "%s", (*entry)->variant->error) : STATUS_OK;
 }
@@ -244,7 +244,7 @@ static int try_problem(RunArguments *a, const char *ladder, Progress *progress, 
     default_out(out, sizeof out, "try");
     if (!a->options.out) a->options.out = out;
     const bool only = a->options.verify_only;
-    if (status == STATUS_OK) fprintf(stderr, "rungs try: %s\n", problem.told);
+    if (status == STATUS_OK) fprintf(stderr, "rungs try: %s\n", problem.bound);
     int code = status == STATUS_OK ? EXIT_GOOD : cli_fail(status);
     a->options.verify_only = true;
     if (code == EXIT_GOOD) code = run(a, cases, made, progress, argc, argv);

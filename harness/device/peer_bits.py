@@ -1,4 +1,4 @@
-"""peer_bits.py - do repeated calls of a peer give the same bits? As harness/worker/bits.c asks it of our own variants. A result on a GPU is compared
+"""peer_bits.py - do repeated calls of a peer give the same bits? As harness/worker/calls.c asks it of our own variants. A result on a GPU is compared
 by digest, where its memory is one block; any other as NumPy's arrays."""
 
 import ctypes

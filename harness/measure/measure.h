@@ -96,7 +96,7 @@ typedef struct VariedInput {
     bool almost;
     uint64_t key;
     size_t n;
-    const void *offsets; /* of its column, where rows come in another order */
+    void *offsets; /* of its column, where rows come in another order */
     size_t rows;
     bool wide;
 } VariedInput;

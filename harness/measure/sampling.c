@@ -3,6 +3,7 @@
 #include "base/ranges.h"
 #include "base/stats.h"
 #include "base/vary.h"
+#include "op.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -154,10 +155,14 @@ static int rewritten_count;
 static Patches patches; /* of a GPU, of the inputs above */
 
 static Vary how_varied(const VariedInput *input) {
-    Vary out = vary_input((VaryHow)input->how, input->key, input->input, input->n, input->almost);
-    const Array offsets = array_1d("offsets", input->wide ? DTYPE_I64 : DTYPE_I32, input->rows + 1);
-    if (input->offsets) vary_set_offsets(&out, &offsets, input->offsets);
-    return out;
+    Array first[OP_MAX_ARRAYS] = {0};
+    const int column = vary_offsets((VaryHow)input->how, input->input);
+    first[input->input] = array_1d("input", (DType)input->dtype, input->n);
+    if (column >= 0) {
+        first[column] = array_1d("offsets", input->wide ? DTYPE_I64 : DTYPE_I32, input->rows + 1);
+        first[column].data = input->offsets;
+    }
+    return vary_input((VaryHow)input->how, input->key, input->input, first, input->almost);
 }
 
 void measure_rewritten(const VariedInput *input, const void *a, const void *b, void *to) {

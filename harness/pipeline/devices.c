@@ -191,7 +191,7 @@ static void say(int out, json_t *message) {
     json_decref(message);
 }
 
-Status devices_write(Run *run, const Session *session, json_t *line) {
+static Status pass_row(Run *run, const Session *session, json_t *line) {
     const struct Share *share = run->share;
     const Sharing *self = share->sharing;
     const Row *row = session->row;
@@ -235,7 +235,8 @@ static _Noreturn void serve(Sharing *self, int gpu, int pipe) {
     summary.left_by_budget = summary.resumed = 0;
     options.device = self->gpus[gpu].index;
     options.begin = NULL, options.report = NULL, options.notice = pass_notice, options.context = &share;
-    own.options = &options, own.summary = &summary, own.plan = &self->plan, own.share = &share, own.beside = self->count;
+    own.options = &options, own.summary = &summary, own.plan = &self->plan, own.write = pass_row, own.share = &share,
+    own.beside = self->count;
     own.gpu_index = options.device, own.limits = NULL;
     memcpy(own.gpu_uuid, self->gpus[gpu].uuid, sizeof own.gpu_uuid);
     for (int i = 0; i < self->plan.item_count; i++) {
@@ -243,7 +244,7 @@ static _Noreturn void serve(Sharing *self, int gpu, int pipe) {
         if (group->done || group->owner != gpu) self->plan.items[i].variant_count = 0;
     }
     Status status = options.no_ceilings ? STATUS_OK : limits_open(options.device, &own.limits);
-    if (status == STATUS_OK) status = suites_run(&own);
+    if (status == STATUS_OK) status = rows_run(&own);
     if (status == STATUS_OK)
         say(share.out, json_pack("{s:i, s:i}", KEY_DONE, (int)summary.left_by_budget, KEY_SKIP, (int)summary.resumed));
     else
@@ -307,7 +308,7 @@ static Status report(Sharing *self, const PlanItem *item, const Message *message
     Row row;
     TRY(row_begin(run->id, item, &item->problem, &item->variants[message->choice], false, &row));
     row_read(message->row, &row);
-    run_tell(run, run->options->report, ++run->index, &(RunEvent){.row = &row, .line = message->row, .refused = message->refused});
+    run_event(run, run->options->report, ++run->index, &(RunEvent){.row = &row, .line = message->row, .refused = message->refused});
     row_free(&row);
     return STATUS_OK;
 }
@@ -474,7 +475,7 @@ static Status run_rest(Sharing *self) {
         memcpy(self->run->gpu_uuid, self->gpus[gpu].uuid, sizeof self->run->gpu_uuid);
     }
     self->run->plan = &rest, self->run->options = &options;
-    const Status status = suites_run(self->run);
+    const Status status = rows_run(self->run);
     self->run->plan = whole, self->run->options = given;
     part_free(&rest);
     return status;
@@ -483,7 +484,7 @@ static Status run_rest(Sharing *self) {
 Status devices_run(Run *run) {
     Sharing self = {.run = run};
     choose(&self);
-    if (!may_share(&self)) return suites_run(run);
+    if (!may_share(&self)) return rows_run(run);
     Status status = part_make(&self, true, &self.plan);
     if (status == STATUS_OK) status = run_shared(&self);
     if (status == STATUS_OK) status = run_rest(&self);

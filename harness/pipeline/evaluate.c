@@ -220,7 +220,7 @@ static void end_case(Session *s) {
 }
 
 /* What was drawn for a row that failed after timing began goes into it, and then tells no later worker anything. */
-static void tell_draw(Session *s) {
+static void report_draw(Session *s) {
     if (s->draw.shared == 0 || s->row->verdict == VERDICT_SKIP) return;
     draw_format(&s->draw, s->row->draw);
     if (s->options->draw.shared == 0) instance_redraw(s->instance);
@@ -260,11 +260,11 @@ Status evaluate(Session *s, VariantWorker *worker) {
     if (goes_on(s, status)) status = take_times(s);
     if (goes_on(s, status)) status = verify_again(s); /* on data that the variant has not seen */
     if (goes_on(s, status)) status = repeat_calls(s);
-    if (goes_on(s, status)) tell_changes(s);
-    if (goes_on(s, status)) status = tell_definitions(s);
+    if (goes_on(s, status)) report_changes(s);
+    if (goes_on(s, status)) status = report_definitions(s);
     const bool good = goes_on(s, status), skipped = s->decided && s->row->verdict == VERDICT_SKIP;
     if (s->opened && status == STATUS_OK && (good || skipped)) end_case(s);
-    if (s->decided) tell_draw(s);
+    if (s->decided) report_draw(s);
     worker->served += s->opened;
     worker->reusable = worker->reusable && s->opened && status == STATUS_OK && (good || skipped);
     if (status == STATUS_OK && !s->refused && !good) counts_take(s, &(Counter){0}); /* why it has no counts */

@@ -43,26 +43,24 @@ void decide_by_status(Session *s, Status status);
 Status compare_outputs(Session *s, DataSet set, const char *when, bool *undecided);
 /* Into the row's modes which share of the outputs the data of their samples changed: the least of those that were compared, against
  * every other set that has a reference. No reference is made for it. */
-void tell_changes(Session *s);
+void report_changes(Session *s);
 /* Into the row which wrong definitions the outputs that the variant gives would tell, and which they would let pass. */
-Status tell_definitions(Session *s);
+Status report_definitions(Session *s);
 
 /* Asks for samples of the item's modes, for the row. *taken: false if an output failed, which is decided; else the row's timing has
  * the modes, with the samples that were compared. Other failures are the worker's. timeout_seconds: of all samples together, and of
  * what follows a check. */
 Status timed_take(Session *s, double timeout_seconds, bool *taken);
 
-/* ---- outside.c: after timed_take(), of a variant on the CPU, where there is time for it: a row whose worker's clock runs slower
- * than this process's, or whose samples are far below what calls take, fails. Says in the row's modes whose clocks timed them.
- * *far: nothing is decided, the samples are far below: the machine may have been busier after them. last: they are not taken again.
- */
+/* ---- calls.c: calls after the samples. */
+
+/* After timed_take(), of a variant on the CPU, where there is time for it: a row whose worker's clock runs slower than this
+ * process's, or whose samples are far below what calls take, fails. Says in the row's modes whose clocks timed them. *far: nothing
+ * is decided, the samples are far below: the machine may have been busier after them. last: they are not taken again. */
 Status check_clock(Session *s, double timeout_seconds, bool last, bool *far);
-
-/* ---- bits.c: then: do repeated calls on the first inputs give the same bits? One that gives others is compared with the
- * reference. */
+/* Do repeated calls on the first inputs give the same bits? One that gives others is compared with the reference. */
 Status bits_try(Session *s, double timeout_seconds);
-
-/* ---- energy.c: the energy of calls, if it is asked for; or into the row why there is none. */
+/* The energy of calls, if it is asked for; or into the row why there is none. */
 Status energy_try(Session *s, double timeout_seconds);
 
 /* ---- finish.c: what a row gets once its worker has ended well: its limit, the verdict, and its counts. Both are taken in workers

@@ -128,7 +128,7 @@ static double share_changed(const Session *s, int kept, int set) {
     return all.of > 0 ? (double)all.wrong / (double)all.of : 0;
 }
 
-void tell_changes(Session *s) {
+void report_changes(Session *s) {
     for (int m = 0; m < MODE_COUNT && s->row->timed; m++) {
         ModeTiming *timing = &s->row->timing[m];
         timing->changed = 1;
@@ -139,7 +139,7 @@ void tell_changes(Session *s) {
     }
 }
 
-static Status tell_on(const Session *s, DataSet set) {
+static Status report_on(const Session *s, DataSet set) {
     Instance *instance = s->instance;
     for (int i = 0; i < instance->op->out_count; i++) {
         Definitions of;
@@ -152,11 +152,11 @@ static Status tell_on(const Session *s, DataSet set) {
     return STATUS_OK;
 }
 
-Status tell_definitions(Session *s) {
+Status report_definitions(Session *s) {
     s->row->wrong = s->instance->op->wrong;
     if (!s->row->wrong) return STATUS_OK;
-    TRY(tell_on(s, DATA_FIRST));
-    return s->row->admits && s->row->reverified && !instance_is_large(s->instance) ? tell_on(s, DATA_SECOND) : STATUS_OK;
+    TRY(report_on(s, DATA_FIRST));
+    return s->row->admits && s->row->reverified && !instance_is_large(s->instance) ? report_on(s, DATA_SECOND) : STATUS_OK;
 }
 
 /* ---- Timed samples. Each has data of its own, made from a key that this process gives just before the call. Some keys are those

@@ -19,15 +19,6 @@
 
 /* ---- Before the first row. */
 
-Status run_ask_device(int device, const char *what, const char *kind, json_t **reply) {
-    Child *child = NULL;
-    TRY(child_start(&(ChildOptions){0}, &child));
-    json_t *command = json_pack("{s:s, s:s, s:i}", KEY_DO, what, KEY_KIND, kind, KEY_DEVICE, device);
-    const Status status = child_ask(child, command, 300, reply);
-    child_stop(child);
-    return status;
-}
-
 /* The floor under every time of the device: what an empty launch takes by the same clock. */
 static void use_ceilings(Run *run, const char *kind, const json_t *ceilings) {
     const double launch = ceiling_value(ceilings, "empty_launch");
@@ -62,7 +53,7 @@ static Status same_campaign(const Run *run, const json_t *environment) {
 /* A device that cannot tell its limits is not an error. */
 static Status record_ceilings(Run *run, const char *kind) {
     json_t *reply = NULL;
-    run_tell(run, run->options->begin, run->index, &(RunEvent){.peaks = kind});
+    run_event(run, run->options->begin, run->index, &(RunEvent){.peaks = kind});
     const Status status = run_ask_device(run->options->device, DO_CEILINGS, kind, &reply);
     TRY(interrupt_check());
     if (status != STATUS_OK) {
@@ -139,7 +130,7 @@ static Status judge_claims(Run *run) {
         json_object_set_new(line, "schema", json_integer(ROW_SCHEMA_VERSION));
         status = rowfile_append(run->file, line);
         claim_count(line, &run->summary->claims);
-        if (status == STATUS_OK) run_tell(run, run->options->report, run->index, &(RunEvent){.claim = line});
+        if (status == STATUS_OK) run_event(run, run->options->report, run->index, &(RunEvent){.claim = line});
         json_decref(line);
     }
     json_decref(lines);
@@ -151,7 +142,7 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     Run run = {.plan = plan, .options = options, .summary = summary, .gpu_index = options->device, .begin = clock_seconds()};
     instance_allow(options->timeout_seconds);
     summary->has_gpu = gpu_there(options->device, summary->no_gpu_reason, sizeof summary->no_gpu_reason);
-    summary->total = suites_rows(&run);
+    summary->total = rows_count(&run);
     bool cut = false;
     TRY(threads_check());
     TRY(rowfile_open(options->out, &run.file, &cut)); /* first, as it drops a cut line, which is no JSON to read */
@@ -161,7 +152,7 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
                         : resume_open(options->resume ? options->out : NULL, &run.done);
     if (status == STATUS_OK && !options->no_ceilings) status = limits_open(options->device, &run.limits);
     if (status == STATUS_OK) status = record_environment(&run);
-    if (status == STATUS_OK) status = options->devices ? devices_run(&run) : suites_run(&run);
+    if (status == STATUS_OK) status = options->devices ? devices_run(&run) : rows_run(&run);
     if (status == STATUS_OK) status = judge_claims(&run);
     limits_close(run.limits);
     supports_close();

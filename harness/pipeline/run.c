@@ -1,6 +1,8 @@
 #include "pipeline/run.h"
 
 #include "base/clock.h"
+#include "device/child.h"
+#include "protocol.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -26,7 +28,7 @@ void run_notice(const Run *run, const char *format, ...) {
     if (run->options->notice) run->options->notice(run->options->context, text);
 }
 
-void run_tell(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const RunEvent *what) {
+void run_event(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const RunEvent *what) {
     if (!listener) return;
     const double present = clock_seconds(),
                  left = (double)(run->summary->total - run->index) + (listener == run->options->begin ? 1 : 0);
@@ -43,6 +45,15 @@ void run_tell(const Run *run, void (*listener)(void *context, const RunEvent *ev
 
 double run_deadline(const Run *run) {
     return run->options->budget_seconds > 0 ? run->begin + run->options->budget_seconds : INFINITY;
+}
+
+Status run_ask_device(int device, const char *what, const char *kind, json_t **reply) {
+    Child *child = NULL;
+    TRY(child_start(&(ChildOptions){0}, &child));
+    json_t *command = json_pack("{s:s, s:s, s:i}", KEY_DO, what, KEY_KIND, kind, KEY_DEVICE, device);
+    const Status status = child_ask(child, command, 300, reply);
+    child_stop(child);
+    return status;
 }
 
 /* ---- The order of items. */
@@ -79,45 +90,45 @@ void later_close(Later *self) {
 }
 
 /* The items of one op in a class. */
-typedef struct Queue {
+typedef struct OpItems {
     const PlanItem *next, *end;
     double spent;
-} Queue;
+} OpItems;
 
 /* *count: how many there are, at most one for each item. */
-static void make_queues(const PlanItem *items, int item_count, Queue *queues, int *count) {
+static void find_ops(const PlanItem *items, int item_count, OpItems *ops, int *count) {
     *count = 0;
     for (const PlanItem *item = items; item < items + item_count; item++) {
-        if (item == items || strcmp(item[-1].problem.op, item->problem.op) != 0) queues[(*count)++] = (Queue){.next = item};
-        queues[*count - 1].end = item + 1;
+        if (item == items || strcmp(item[-1].problem.op, item->problem.op) != 0) ops[(*count)++] = (OpItems){.next = item};
+        ops[*count - 1].end = item + 1;
     }
 }
 
-static Queue *next_queue(Queue *queues, int count) {
-    Queue *least = NULL;
-    for (Queue *queue = queues; queue < queues + count; queue++)
-        if (queue->next < queue->end && (!least || queue->spent < least->spent)) least = queue;
+static OpItems *next_op(OpItems *ops, int count) {
+    OpItems *least = NULL;
+    for (OpItems *op = ops; op < ops + count; op++)
+        if (op->next < op->end && (!least || op->spent < least->spent)) least = op;
     return least;
 }
 
 Status schedule_run(Run *run, Status (*make)(Run *run, const PlanItem *items, int count)) {
     const Plan *plan = run->plan;
-    Queue *queues = calloc((size_t)plan->item_count + 1, sizeof *queues);
-    if (!queues) return status_fail(STATUS_MEMORY, "no memory for the turns of %d cases", plan->item_count);
+    OpItems *ops = calloc((size_t)plan->item_count + 1, sizeof *ops);
+    if (!ops) return status_fail(STATUS_MEMORY, "no memory for the order of %d cases", plan->item_count);
     Status status = STATUS_OK;
     for (int i = 0, count = 0; i < plan->item_count && status == STATUS_OK; i += count) {
         const PlanItem *items = &plan->items[i];
-        int queue_count = 0;
+        int op_count = 0;
         for (count = 1; i + count < plan->item_count && items[count].row_class == items->row_class;) count++;
-        make_queues(items, count, queues, &queue_count);
-        for (Queue *queue; status == STATUS_OK && (queue = next_queue(queues, queue_count));) {
-            const PlanItem *first = queue->next;
+        find_ops(items, count, ops, &op_count);
+        for (OpItems *op; status == STATUS_OK && (op = next_op(ops, op_count));) {
+            const PlanItem *first = op->next;
             const double begin = clock_seconds();
-            while (queue->next < queue->end && queue->next->turn == first->turn) queue->next++;
-            status = make(run, first, (int)(queue->next - first));
-            queue->spent += clock_seconds() - begin;
+            while (op->next < op->end && op->next->rank == first->rank) op->next++;
+            status = make(run, first, (int)(op->next - first));
+            op->spent += clock_seconds() - begin;
         }
     }
-    free(queues);
+    free(ops);
     return status;
 }

@@ -126,20 +126,24 @@ typedef struct Run {
     Later later;
     struct Limits *limits; /* of the devices (pipeline/finish.c); NULL: none are measured */
     char id[64];
-    int gpu_index;           /* the GPU of its rows */
-    char gpu_uuid[64];       /* hidden; "": unknown */
-    int beside;              /* so many processes make rows at once, this one included; 0: this one alone */
-    struct Share *share;     /* of a GPU's process: where its rows go (devices.c); NULL: to the file */
+    int gpu_index;     /* the GPU of its rows */
+    char gpu_uuid[64]; /* hidden; "": unknown */
+    int beside;        /* so many processes make rows at once, this one included; 0: this one alone */
+    /* In a GPU's process: its row goes to the one that writes (devices.c). STATUS_DEVICE: the GPU is lost. NULL: to the file. */
+    Status (*write)(struct Run *run, const struct Session *session, json_t *line);
+    struct Share *share;
     double begin, first_row; /* when the run began, and its first row: the peaks before that tell nothing of the rows' pace */
     size_t index, executed;  /* rows passed by; rows run in this process */
 } Run;
 
 /* Calls one of the options' listeners with `what` and the state of the run; NULL: there is none. */
-void run_tell(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const RunEvent *what);
+void run_event(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const RunEvent *what);
 /* What a person should know besides. */
 void run_notice(const Run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* On the steady clock: no row is begun after it. */
 double run_deadline(const Run *run);
+/* One question to a fresh worker about a device rather than a variant. */
+Status run_ask_device(int device, const char *what, const char *kind, json_t **reply);
 
 /* Is a further process of this row to wait, when its slowest so far took so many seconds (0: there is none)? */
 bool later_waits(const Later *self, const PlanItem *item, double seconds);
@@ -149,8 +153,9 @@ void later_begin(Later *self);
 void later_close(Later *self);
 
 /* In which order the items of a plan are made: by class, of which next is the op on which it has spent least time, so that a row
- * which takes far longer than others costs the other ops one turn and not their place. Further processes of a row that took long
- * come last of all. Items without a class: the plan's order. `make` gets all items of the plan, those of a turn together. */
+ * which takes far longer than others holds the other ops up once. Further processes of a row that took long
+ * come last of all. Items without a class: the plan's order. `make` gets all items of the plan, those of an op and a rank together.
+ */
 Status schedule_run(Run *run, Status (*make)(Run *run, const PlanItem *items, int count));
 
 /* ---- devices.c: on several GPUs each has a process, which makes a part of the rows. All variants of a case, and both sides of a
@@ -160,8 +165,6 @@ Status schedule_run(Run *run, Status (*make)(Run *run, const PlanItem *items, in
 bool devices_parse(const char *list, int devices[DEVICES_MAX], int *count);
 /* All rows of the plan. */
 Status devices_run(Run *run);
-/* In a GPU's process: the row goes to the one that writes. STATUS_DEVICE: the GPU is lost. */
-Status devices_write(Run *run, const struct Session *session, json_t *line);
 /* Counts a row that was written. */
 void summary_count(RunSummary *summary, Verdict verdict, bool timed, bool emulated);
 
@@ -178,16 +181,13 @@ Status devices_try(const int *devices, int count, DeviceTrial trials[]);
  */
 const char *devices_disturbed(const int *devices, int count, const DeviceTrial trials[], bool *host);
 
-/* ---- suite.c: the rows of a plan: scenario after scenario, in suites whose cases fit into memory together; in a suite pass after
- * pass, in a pass variant after variant, each on all cases of the suite. So references are computed once, and a pass is a process
- * of each variant. */
+/* ---- rows.c: the rows of a plan: its items in order, as many in memory at once as fit; of these one variant after the other on
+ * all, in a worker that serves one after the other, and all that again for each further process of a row. So references are
+ * computed once. */
 
 /* Rows that the plan has on this machine. */
-size_t suites_rows(const Run *run);
-Status suites_run(Run *run);
-
-/* One question to a fresh worker about a device rather than a variant. */
-Status run_ask_device(int device, const char *what, const char *kind, json_t **reply);
+size_t rows_count(const Run *run);
+Status rows_run(Run *run);
 
 /* ---- pipeline.c: plan -> cases -> inputs -> reference -> variants in child processes -> verification -> timing -> rows. */
 

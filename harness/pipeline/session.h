@@ -150,7 +150,7 @@ typedef struct Session {
     bool decided;         /* the verdict is in the row */
     bool opened;          /* the case was opened in a worker */
     bool pending;         /* all is well so far: the verdict waits for the end of the worker, then finish_row() */
-    /* For its batch (suite.c). */
+    /* For rows.c. */
     size_t index;   /* of the run's rows */
     double seconds; /* spent on it so far */
 } Session;

@@ -8,15 +8,15 @@
 
 enum { LADDER_PROCESSES = 3 };                              /* of a full campaign, for a GPU's rows that no claim needs */
 static const double LARGE_BYTES = 2e8;                      /* of larger cases it makes one */
-enum { LAST_TURN = 100 };                                   /* of slow rows */
-static const double FIRST_TURN_BYTES = 1e7, TURN_STEP = 10; /* so many bytes, then so many times more in each turn */
+enum { LAST_RANK = 100 };                                   /* of slow rows */
+static const double FIRST_RANK_BYTES = 1e7, RANK_STEP = 10; /* so many bytes, then so many times more in each rank */
 
 /* A row of the plan, and what becomes of it. */
 typedef struct Entry {
     const PlanItem *item;
     const VariantChoice *choice;
     RowClass row_class; /* CLASS_NONE: it is not made */
-    int turn, processes;
+    int rank, processes;
 } Entry;
 
 double campaign_budget(Tier tier) {
@@ -54,14 +54,14 @@ static int processes_of(const Entry *row, Tier tier) {
     return tier == TIER_FULL && row->row_class != CLASS_SWEEPS && cheap ? LADDER_PROCESSES : 1;
 }
 
-/* Where time is bounded an op makes its smallest rows first, then another op has its turn; otherwise a worker serves all cases of
+/* Where time is bounded an op makes its smallest rows first, then another op does; otherwise a worker serves all cases of
  * its variant in a scenario, whatever their size. */
-static int turn_of(const Entry *row, Tier tier) {
-    int turn = 0;
+static int rank_of(const Entry *row, Tier tier) {
+    int rank = 0;
     if (campaign_budget(tier) == 0) return 0;
-    if (row->choice->slow) return LAST_TURN;
-    for (double bytes = row->item->bytes; bytes > FIRST_TURN_BYTES; bytes /= TURN_STEP) turn++;
-    return turn;
+    if (row->choice->slow) return LAST_RANK;
+    for (double bytes = row->item->bytes; bytes > FIRST_RANK_BYTES; bytes /= RANK_STEP) rank++;
+    return rank;
 }
 
 static int by_class(const void *a, const void *b) {
@@ -69,7 +69,7 @@ static int by_class(const void *a, const void *b) {
     if (x->row_class != y->row_class) return x->row_class < y->row_class ? -1 : 1;
     const int op = strcmp(x->item->problem.op, y->item->problem.op);
     if (op != 0) return op;
-    if (x->turn != y->turn) return x->turn < y->turn ? -1 : 1;
+    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
     const int scenario = strcmp(x->item->scenario ? x->item->scenario : "", y->item->scenario ? y->item->scenario : "");
     if (scenario != 0) return scenario;
     if (x->item->bytes != y->item->bytes) return x->item->bytes < y->item->bytes ? -1 : 1;
@@ -80,7 +80,7 @@ static int by_class(const void *a, const void *b) {
 
 /* Rows of a case that are made together are one item. */
 static bool same_item(const Entry *a, const Entry *b) {
-    return a->item == b->item && a->row_class == b->row_class && a->turn == b->turn && a->processes == b->processes;
+    return a->item == b->item && a->row_class == b->row_class && a->rank == b->rank && a->processes == b->processes;
 }
 
 /* Appends the rows that are made, sorted, to an empty plan. */
@@ -90,7 +90,7 @@ static Status append_rows(const Entry *rows, int count, Plan *ordered, Campaign 
     for (int r = 0; r < count && status == STATUS_OK;) {
         const Entry *first = &rows[r];
         PlanItem item = *first->item;
-        item.row_class = first->row_class, item.turn = first->turn, item.processes = first->processes;
+        item.row_class = first->row_class, item.rank = first->rank, item.processes = first->processes;
         item.variants = together, item.variant_count = 0;
         for (; r < count && same_item(first, &rows[r]); r++) {
             together[item.variant_count++] = *rows[r].choice;
@@ -115,7 +115,7 @@ static Status order_rows(const Plan *plan, Tier tier, Plan *ordered, Campaign *o
             Entry *row = &rows[count];
             *row = (Entry){.item = &plan->items[i], .choice = &plan->items[i].variants[v]};
             row->row_class = class_of(plan, row->item, row->choice, tier);
-            row->processes = processes_of(row, tier), row->turn = turn_of(row, tier);
+            row->processes = processes_of(row, tier), row->rank = rank_of(row, tier);
             count += row->row_class != CLASS_NONE;
         }
     qsort(rows, (size_t)count, sizeof *rows, by_class);

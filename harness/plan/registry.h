@@ -43,8 +43,9 @@ extern const char CONTRACT[];
 const Op *const *registry_ops(int *count);
 /* Sorted by id. */
 VariantEntry *registry_variants(int *count);
-/* Adds a variant whose file lies elsewhere, as <op>/try_<stem of the file>. STATUS_INVALID: it is neither .c nor .cu nor .py. */
-Status registry_add(const char *path, const Op *op, const VariantEntry **out);
+/* Adds variants whose files lie elsewhere, as <op>/try_<stem of the file>; entries that were found before have moved. out: one for
+ * each. STATUS_INVALID: a file is neither .c nor .cu nor .py. */
+Status registry_add(const char *const *paths, int count, const Op *op, const VariantEntry **out);
 /* Append a line for each op whose file is not called as it is, and for each file among the variants whose name does not fit, which
  * is left out. */
 Status registry_op_problems(Text *out);

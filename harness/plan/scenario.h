@@ -41,8 +41,8 @@ typedef struct PlanItem {
     int processes;        /* rows of each variant, each from a process of its own; 0: one */
     bool uncounted;       /* launches and bytes are not counted after timing */
     bool first_call;      /* a claim is about the first call of a process: a row's worker has served no other */
-    RowClass row_class;   /* ops take turns with the items of a class, which lie together, each op's together */
-    int turn;             /* in which an op makes the item, after those of smaller turns */
+    RowClass row_class;   /* ops alternate with the items of a class, which lie together, each op's together */
+    int rank;             /* an op's items of one rank are made together, after those of smaller ranks */
     double bytes;         /* of the op's work model; 0: plan_measure() was not called */
     const char *scenario; /* name of the scenario: "published/rolling" */
 } PlanItem;

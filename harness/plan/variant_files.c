@@ -197,7 +197,7 @@ Status registry_variant_problems(Text *out) {
     return variants()->problems.text ? text_append(out, "%s", variants()->problems.text) : STATUS_OK;
 }
 
-Status registry_add(const char *path, const Op *op, const VariantEntry **out) {
+static Status add_file(Found *found, const char *path, const Op *op) {
     char name[NAME_TEXT] = "try_";
     const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     const Form *form = form_of(file);
@@ -206,8 +206,12 @@ Status registry_add(const char *path, const Op *op, const VariantEntry **out) {
         const char letter = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
         snprintf(name + strlen(name), 2, "%c", strchr(WORD, letter) ? letter : '_');
     }
+    return add(found, op->name, name, path, form->backend);
+}
+
+Status registry_add(const char *const *paths, int count, const Op *op, const VariantEntry **out) {
     Found *found = variants();
-    TRY(add(found, op->name, name, path, form->backend));
-    *out = &found->entries[found->count - 1];
+    for (int i = 0; i < count; i++) TRY(add_file(found, paths[i], op));
+    for (int i = 0; i < count; i++) out[i] = &found->entries[found->count - count + i];
     return STATUS_OK;
 }

@@ -1,4 +1,5 @@
-/* environment.h - the circumstances of a run: one {"kind":"environment"} line per run. Nothing in it names a host or a user. */
+/* environment.h - the machine and the settings of a run: one {"kind":"environment"} line per run. Nothing in it names a host or a
+ * user. */
 #pragma once
 
 #include <jansson.h>

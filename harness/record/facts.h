@@ -1,5 +1,4 @@
-/* facts.h - the parts of an environment line, each gathered by a file of its own; private to record/. New references; NULL: no
- * memory. */
+/* facts.h - the parts of an environment line (machine.c); private to record/. New references; NULL: no memory. */
 #pragma once
 
 #include "record/identity.h"

@@ -4,7 +4,6 @@
 #include "base/numbers.h"
 #include "base/ranges.h"
 #include "device/confine.h"
-#include "device/own_code.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,7 +43,7 @@ static Status module_load(const char *path, const char *id, bool on_gpu, const V
     if (!loaded[0]) {
         if (!on_gpu && !confine_self(getenv("TMPDIR"), false))
             return status_fail(STATUS_IO, "cannot be kept from /proc/self/mem (Landlock): %s", strerror(errno));
-        (void)own_code_keep();
+        (void)confine_code();
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         const char *why = handle ? "" : dlerror();
         if (!handle)
@@ -117,7 +116,7 @@ static Status open_arrays(Worker *worker, const json_t *list, bool writable, Arr
 }
 
 /* {"device": "cuda", "blocks": 264, ...}, or null if the variant reports nothing. */
-static Status tell_launch(const Worker *worker, json_t *reply) {
+static Status report_launch(const Worker *worker, json_t *reply) {
     LaunchNotes notes = {0};
     if (worker->variant->configuration) TRY(worker->variant->configuration(&worker->args, &notes));
     const char *kind = worker->device ? worker->device->kind : worker->variant->backend == BACKEND_CPU ? "cpu" : "cuda";
@@ -255,7 +254,7 @@ Status case_prepare(Worker *worker, json_t *reply) {
         TRY(buffer_create(worker->device, &shape, &worker->device_counts));
         args->counts = worker->device_counts.array.data;
     }
-    TRY(tell_launch(worker, reply));
+    TRY(report_launch(worker, reply));
     worker->in_use_prepared = in_use(worker);
     json_object_set_new(reply, KEY_PREPARE_SECONDS, json_null());
     if (!variant->prepare) return STATUS_OK;
@@ -317,12 +316,11 @@ static void free_case(Worker *worker) {
 }
 
 /* What would disturb the next case: memory that each case adds to, and threads that do not rest. */
-static void tell_rest(Worker *worker, size_t in_use_first, json_t *reply) {
+static void report_rest(Worker *worker, size_t in_use_first, json_t *reply) {
     const size_t bytes = worker->opened ? in_use(worker) : 0;
     bool alone = true;
     worker->in_use_first = worker->cases > 1 ? in_use_first : bytes;
-    const bool restless =
-        worker->opened && strcmp(worker->device->kind, "cpu") == 0 && threads_rest(REST_SECONDS, &alone) != STATUS_OK;
+    const bool restless = worker->opened && worker_on_host(worker) && threads_rest(REST_SECONDS, &alone) != STATUS_OK;
     json_object_set_new(reply, KEY_KEPT_BYTES,
                         json_integer(bytes > worker->in_use_first ? (json_int_t)(bytes - worker->in_use_first) : 0));
     json_object_set_new(reply, KEY_RESTLESS, json_boolean(restless));
@@ -339,7 +337,7 @@ Status case_end(Worker *worker, json_t *reply) {
                          .cases = worker->cases + 1};
     const size_t in_use_first = worker->in_use_first;
     *worker = next;
-    tell_rest(worker, in_use_first, reply);
+    report_rest(worker, in_use_first, reply);
     ranges_end();
     return status;
 }

@@ -33,7 +33,7 @@ Status outputs_poison(Worker *worker, bool scratch) {
 Status outputs_check(const Worker *worker) {
     for (int i = 0; i < worker->out_count && !worker->op->sized_by_data; i++) TRY(buffer_check_guards(&worker->buffers_out[i]));
     for (int i = 0; i < worker->in_count; i++) TRY(buffer_check_guards(&worker->buffers_in[i]));
-    TRY(rotation_unchanged(worker));
+    TRY(inputs_unchanged(worker));
     if (worker->device_counts.base) TRY(buffer_check_guards(&worker->device_counts));
     return worker->scratch.base ? buffer_check_guards(&worker->scratch) : STATUS_OK;
 }
@@ -106,7 +106,7 @@ static Status download(Worker *worker) {
 
 static Status check_settled(const Worker *worker, double seconds) {
     bool alone = true;
-    if (strcmp(worker->device->kind, "cpu") != 0) return STATUS_OK;
+    if (!worker_on_host(worker)) return STATUS_OK;
     TRY(handlers_check());
     TRY(threads_rest(fmax(PATIENCE_SECONDS, fmin(PATIENCE_SECONDS * 10, 2 * seconds)), &alone));
     for (int i = 0; i < worker->out_count && !alone; i++) {
@@ -212,7 +212,7 @@ json_t *outputs_counts(const Worker *worker) {
 }
 
 /* Of the call; nothing if the call launched nothing through launch(). */
-static void tell_launched(const Worker *worker, json_t *reply) {
+static void report_launched(const Worker *worker, json_t *reply) {
     const Launches *sums = &worker->launched;
     if (sums->launches == 0) return;
     Launch launch = {0};
@@ -231,15 +231,14 @@ Status outputs_run(Worker *worker, json_t *reply) {
     double seconds = 0, again = 0;
     TRY(call(worker, !twice, false, &seconds));
     const ResourceCounts taken = worker->taken;
-    if (worker->runs == 0) tell_launched(worker, reply);
+    if (worker->runs == 0) report_launched(worker, reply);
     if (twice) TRY(call(worker, true, true, &again));
     if (twice && worker->runs > 0 && worker->device->in_use) TRY(check_growth(worker));
     worker->taken = taken;
     worker->runs++;
     worker->call_seconds = seconds;
     json_object_set_new(reply, KEY_SECONDS, json_real(seconds));
-    if (strcmp(worker->device->kind, "cpu") == 0 && worker->threads > 0)
-        json_object_set_new(reply, KEY_THREADS, json_integer(worker->threads));
+    if (worker_on_host(worker) && worker->threads > 0) json_object_set_new(reply, KEY_THREADS, json_integer(worker->threads));
     if (worker->op->sized_by_data) json_object_set_new(reply, KEY_COUNTS, outputs_counts(worker));
     return STATUS_OK;
 }

@@ -211,15 +211,15 @@ static Status check_written(const Worker *worker) {
 static Status between_calls(void *context, size_t state, bool called) {
     static uint64_t key;
     Worker *worker = context;
-    const Rotation *rotation = &worker->rotation;
+    const Inputs *inputs = &worker->inputs;
     void *stream = worker->device->stream();
     TRY(in_place_turn(worker, state, called));
-    if (state >= patches.states || key != rotation->key) {
+    if (state >= patches.states || key != inputs->key) {
         TRY(check_written(worker));
         Array others[OP_MAX_ARRAYS];
-        const Spoiling spoiling = {others, in_place_others(worker, others), rotation->key, buffer_poison_byte()};
-        TRY(patches_make(&patches, rotation->rewriting, rotation->rewritten, &spoiling, state + 1, stream));
-        key = rotation->key;
+        const Spoiling spoiling = {others, in_place_others(worker, others), inputs->key, buffer_poison_byte()};
+        TRY(patches_make(&patches, inputs->rewriting, inputs->rewritten, &spoiling, state + 1, stream));
+        key = inputs->key;
     }
     return patches_enqueue(&patches, state, called && !worker->left_out, stream);
 }

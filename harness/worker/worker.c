@@ -36,13 +36,13 @@ static Status check_wrong_stream(Worker *worker) {
 static Status do_run(Worker *worker, const json_t *command, json_t *reply) {
     const json_t *poison = json_object_get(command, KEY_POISON);
     if (json_is_integer(poison)) buffer_poison_with((unsigned char)json_integer_value(poison));
-    TRY(rotation_upload(worker, (int)json_integer_value(json_object_get(command, KEY_SET))));
+    TRY(inputs_upload(worker, (int)json_integer_value(json_object_get(command, KEY_SET))));
     TRY(check_wrong_stream(worker));
     return outputs_run(worker, reply);
 }
 
 static Status (*between_of(const Worker *worker))(void *, size_t, bool) {
-    return strcmp(worker->device->kind, "cpu") == 0 ? rotation_between : measure->between;
+    return worker_on_host(worker) ? sample_between : measure->between;
 }
 
 static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
@@ -52,14 +52,14 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
                          .context = worker,
                          .after = allocates ? outputs_after_sample : NULL,
                          .host_counts = allocates && !resource_is_ordered(worker->resource),
-                         .before = rotation_before,
-                         .taken = rotation_taken,
+                         .before = sample_before,
+                         .taken = sample_taken,
                          .between = between_of(worker),
                          .between_context = worker};
     json_t *timing = NULL;
     TRY(check_wrong_stream(worker));
     TRY(outputs_begin(worker, false));
-    Status status = rotation_begin(worker, json_object_get(command, KEY_VARY));
+    Status status = inputs_begin(worker, json_object_get(command, KEY_VARY));
     work.calls_most = worker->in_place.count > 0 ? worker->in_place.arrays : 0;
     if (status == STATUS_OK) status = measure->time(command, worker->device, &work, &timing);
     if (status == STATUS_OK) {
@@ -67,7 +67,7 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
         status = worker_wait(worker, "timing");
     }
     if (status == STATUS_OK) status = outputs_check(worker);
-    rotation_end(worker);
+    inputs_end(worker);
     return measure->between_end(worker, status);
 }
 
@@ -100,12 +100,12 @@ static Status back_to_back(Worker *worker, const json_t *command, Status (*run)(
     if (!measure || !worker->device->timed || allocates) return status_fail(STATUS_UNSUPPORTED, "%s", why_not);
     const MeasuredWork work = {.run = run, .context = worker, .between = between_of(worker), .between_context = worker};
     TRY(outputs_begin(worker, false));
-    Status status = rotation_begin(worker, json_object_get(command, KEY_VARY));
-    if (status == STATUS_OK) status = rotation_use(worker, (uint64_t)json_integer_value(json_object_get(command, KEY_KEY)));
+    Status status = inputs_begin(worker, json_object_get(command, KEY_VARY));
+    if (status == STATUS_OK) status = inputs_make(worker, (uint64_t)json_integer_value(json_object_get(command, KEY_KEY)), false);
     worker->left_out = run == leave_out;
     if (status == STATUS_OK) status = take(worker, command, &work, reply);
     worker->left_out = false;
-    rotation_end(worker);
+    inputs_end(worker);
     return measure->between_end(worker, status);
 }
 
@@ -313,7 +313,7 @@ static int option_fd(int argc, char **argv, const char *name) {
     return -1;
 }
 
-static void tell_failure(Status status, json_t *reply) {
+static void report_failure(Status status, json_t *reply) {
     char message[64] = "failed without a message";
     const bool known = strcmp(status_word(status), "unknown") != 0;
     if (!known) snprintf(message, sizeof message, "returned %d, which is no Status", (int)status);
@@ -356,7 +356,7 @@ int worker_main(int argc, char **argv, const WorkerMeasure *with) {
         if (status == STATUS_OK) {
             json_object_set_new(reply, KEY_OK, json_true());
         } else {
-            tell_failure(status, reply);
+            report_failure(status, reply);
         }
         command_reply(worker.replies, reply);
         json_decref(command);

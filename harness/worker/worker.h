@@ -15,19 +15,20 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { WORKER_MAX_SETS = 2, ROTATION_SETS = 2 };
+enum { WORKER_MAX_SETS = 2, INPUT_SETS = 2 };
 
 /* What was handed over for one command. */
 typedef struct Files {
     int count, fd[SHARED_MAX_FILES];
 } Files;
 
-/* The inputs in use (rotation.c). */
+/* The inputs in use (inputs.c). */
 #define SPOILT_NONE SIZE_MAX
-typedef struct Rotation {
-    VaryHow how[OP_MAX_ARRAYS];               /* timed calls have them */
-    void *sets[ROTATION_SETS][OP_MAX_ARRAYS]; /* what they are made from, on the device; NULL: on the host */
+typedef struct Inputs {
+    VaryHow how[OP_MAX_ARRAYS];            /* timed calls have them */
+    void *sets[INPUT_SETS][OP_MAX_ARRAYS]; /* what they are made from, on the device; NULL: on the host */
     bool on_device;
     int set;                            /* of the inputs in use; -1: made from the key */
     uint64_t key;                       /* the parent's, of the sample */
@@ -38,9 +39,9 @@ typedef struct Rotation {
     double extreme[OP_MAX_ARRAYS][2]; /* of Rewriting */
     bool open;                        /* they can be written to until the next sample */
     size_t spoilt;                    /* the state whose outputs were spoilt last; SPOILT_NONE: of this sample none */
-} Rotation;
+} Inputs;
 
-/* Arrays that are updated in place (in_place.c). */
+/* Arrays that are updated in place (inputs.c). */
 typedef struct InPlace {
     int count;
     int input[OP_MAX_ARRAYS]; /* of output j; -1: it is no such array */
@@ -84,9 +85,13 @@ typedef struct Worker {
     double call_seconds; /* of the last verified run */
     int runs;
     bool stream_checked; /* that the variant keeps to its stream */
-    Rotation rotation;
+    Inputs inputs;
     InPlace in_place;
 } Worker;
+
+static inline bool worker_on_host(const Worker *worker) {
+    return strcmp(worker->device->kind, "cpu") == 0;
+}
 
 /* How samples are taken; a worker without it (the emulator's) verifies only. */
 typedef struct WorkerMeasure {
@@ -203,45 +208,33 @@ json_t *outputs_counts(const Worker *worker);
  * data, `counts`. The inputs are on the device. */
 Status outputs_run(Worker *worker, json_t *reply);
 
-/* ---- bits.c: the command `bits`: are the outputs of repeated calls on the first inputs equal bit for bit? Ends with the first
+/* ---- calls.c: calls after the samples. */
+
+/* The command `bits`: are the outputs of repeated calls on the first inputs equal bit for bit? Ends with the first
  * call whose outputs differ, which the parent can read then. measure: NULL: nothing disturbs the calls. */
 Status bits_take(Worker *worker, const json_t *command, const WorkerMeasure *measure, json_t *reply);
 
-/* ---- energy.c: of calls back to back on rewritten inputs, in windows from one tick of the device's counter to another; what it
+/* Of calls back to back on rewritten inputs, in windows from one tick of the device's counter to another; what it
  * uses without calls is taken off. The inputs of a key are in use, and their outputs are there afterwards. */
 Status energy_take(Worker *worker, const MeasuredWork *work, const WorkerMeasure *measure, Energy *out);
 
-/* ---- rotation.c: what a timed call works on: inputs of its own for each sample, poisoned outputs, and samples whose outputs the
- * parent compares. Nothing of this is inside a sample's time. */
+/* ---- inputs.c: what a call reads. */
 
 /* Puts the inputs of `set` where the variant reads them. */
-Status rotation_upload(Worker *worker, int set);
-/* vary: of the command `time` (docs/PROTOCOL.md). Takes memory of the device for two sets, if there is enough; rotation_end() gives
+Status inputs_upload(Worker *worker, int set);
+/* vary: of the command `time` (docs/PROTOCOL.md). Takes memory of the device for two sets, if there is enough; inputs_end() gives
  * it back. */
-Status rotation_begin(Worker *worker, const json_t *vary);
-void rotation_end(Worker *worker);
+Status inputs_begin(Worker *worker, const json_t *vary);
+void inputs_end(Worker *worker);
+/* Those of a key. almost: but for a few elements. */
+Status inputs_make(Worker *worker, uint64_t key, bool almost);
 /* STATUS_CHECK if the inputs are not those that were put there. */
-Status rotation_unchanged(const Worker *worker);
-/* MeasuredWork's before() and taken(); context: the Worker. */
-Status rotation_before(void *context, const SamplePlace *place);
-Status rotation_taken(void *context, const SamplePlace *place);
-/* The inputs of a key, without a sample. */
-Status rotation_use(Worker *worker, uint64_t key);
-/* On the CPU its between(). */
-Status rotation_between(void *context, size_t state, bool called);
+Status inputs_unchanged(const Worker *worker);
 
-/* How input i becomes that of the key, at `to`. almost: but for a few elements. */
-Rewriting rotation_rewriting(const Worker *worker, int i, bool almost, void *to);
-
-/* ---- in_place.c: arrays that run() updates. The variant sees the output's buffer; the input's keeps what the array begins as. */
-
-/* Which arrays, once they are open. */
+/* Arrays that run() updates: which they are, once they are open. */
 void in_place_open(Worker *worker);
 /* Before a call: the arrays are as they begin. */
 Status in_place_restore(Worker *worker);
-/* Copies for calls back to back, as many as there is room for. */
-Status in_place_ring_open(Worker *worker);
-void in_place_ring_close(Worker *worker);
 /* Of between(): the next call has the copy of this state. First of a sample, and where the copies are used up, they are restored.
  */
 Status in_place_turn(Worker *worker, size_t state, bool called);
@@ -249,6 +242,14 @@ Status in_place_turn(Worker *worker, size_t state, bool called);
 Status in_place_check(const Worker *worker);
 /* The outputs that are none; returns how many. */
 int in_place_others(const Worker *worker, Array out[OP_MAX_ARRAYS]);
+
+/* ---- samples.c: before, between and after the calls of a sample, outside of its time: inputs of its own, poisoned outputs, and
+ * outputs that the parent compares. MeasuredWork's functions; context: the Worker. */
+
+Status sample_before(void *context, const SamplePlace *place);
+/* On the CPU. */
+Status sample_between(void *context, size_t state, bool called);
+Status sample_taken(void *context, const SamplePlace *place);
 
 /* ---- threads.c: those of a CPU variant. */
 

@@ -125,6 +125,17 @@ def test_it_is_mended(world):
     world.check(world.run_all()[0], 0, "1 passed")
 
 
+def test_of_a_removed_variant_nothing_stays(world):
+    world.write("cpu_good.c", variant("cpu_good"))
+    removed = world.write("cpu_gone.c", variant("cpu_gone"))
+    world.check(world.run_all()[0], 0)
+    assert (world.modules / "double/cpu_gone.so").exists()
+    removed.unlink()
+    world.write("cpu_good.c", variant("cpu_good", summary="doubles again"))  # something is compiled
+    world.check(world.run_all()[0], 0)
+    assert {path.name.lstrip(".").partition(".")[0] for path in world.modules.glob("double/*")} == {"cpu_good"}
+
+
 def test_only_what_is_selected_is_compiled(world):
     world.write("cpu_good.c", variant("cpu_good"))
     world.write("cpu_broken.c", "#error never read\n")

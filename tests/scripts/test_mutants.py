@@ -61,7 +61,7 @@ EXPECTED = {
     "cpu_aborts_when_asked": ("error", r"^supports\(\): crashed: signal 6"),
 }
 BY_THE_PARENT = r"in timing, hot: a call takes .* s by the parent's clock, and"
-TIMED_ONLY = {  # they patch what cannot be written (device/own_code.h); test_clocks() lets them
+TIMED_ONLY = {  # they patch what cannot be written (device/confine.h); test_clocks() lets them
     "cpu_slow_clock": ("error", r"signal 11"),
     "cpu_slow_clock_briefly": ("error", r"signal 11"),
 }

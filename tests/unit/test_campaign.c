@@ -226,17 +226,17 @@ static void smaller_ones_come_first(void **state) {
         for (int i = 1, left = 0; i < plan.item_count; i++) { /* left: the last item of a scenario before this op's turn is over */
             const PlanItem *item = &plan.items[i];
             const bool same = item[-1].row_class == item->row_class && strcmp(item[-1].problem.op, item->problem.op) == 0;
-            if (!same || item->turn != item[-1].turn) left = i;
+            if (!same || item->rank != item[-1].rank) left = i;
             for (int k = left; k < i && item[-1].scenario != item->scenario; k++)
                 if (plan.items[k].scenario == item->scenario) fail_msg("%s comes twice in a turn", item->scenario);
             if (!same) continue;
-            assert_true(item->turn >= item[-1].turn);
-            turns += item->turn > item[-1].turn;
+            assert_true(item->rank >= item[-1].rank);
+            turns += item->rank > item[-1].rank;
             const bool slow = item->variants[0].slow, slow_before = item[-1].variants[0].slow;
             if (tier == TIER_FULL) assert_true(item->scenario != item[-1].scenario || item->bytes >= item[-1].bytes);
             if (tier == TIER_DEFAULT && !slow) assert_false(slow_before);
             if (tier == TIER_DEFAULT && item->bytes > 100 * item[-1].bytes && item[-1].bytes > 1e6)
-                assert_true(item->turn > item[-1].turn);
+                assert_true(item->rank > item[-1].rank);
         }
         assert_int_equal(turns > 0, tier == TIER_DEFAULT);
         campaign_free(&campaign);

@@ -326,7 +326,8 @@ static void check_rewriting(VaryHow how, DType dtype, const void *a, const void 
     enum { STATES = 50 };
     const size_t size = dtype_size(dtype);
     unsigned char *x = malloc(n * size), *first = malloc(n * size), *last = malloc(n * size), *copy = malloc(n * size);
-    Rewriting self = {.how = vary_input(how, 12345, 0, n, false), .dtype = dtype, .n = n, .a = a, .b = b, .to = x};
+    const Array input = array_1d("x", dtype, n);
+    Rewriting self = {.how = vary_input(how, 12345, 0, &input, false), .dtype = dtype, .n = n, .a = a, .b = b, .to = x};
     if (dtype_is_real(dtype)) vary_extremes(dtype, a, n, self.extreme);
     vary_all(&self.how, dtype, n, a, b, x);
     memcpy(first, x, n * size);
@@ -374,15 +375,16 @@ static void check_rows(size_t rows, uint64_t key, bool wide) {
     }
     offsets[rows] = (int64_t)at, narrow[rows] = (int32_t)at;
     const size_t n = at + AFTER;
-    const Array column = array_1d("x.offsets", wide ? DTYPE_I64 : DTYPE_I32, rows + 1);
+    Array in[] = {array_1d("x.offsets", wide ? DTYPE_I64 : DTYPE_I32, rows + 1), array_1d("x.chars", DTYPE_U8, n),
+                  array_1d("x.validity", DTYPE_U8, bits)};
+    in[0].data = wide ? (void *)offsets : (void *)narrow;
     Vary how[3];
     static const VaryHow hows[] = {VARY_ROW_OFFSETS, VARY_ROW_BYTES, VARY_ROW_BITS};
     for (int i = 0; i < 3; i++) {
-        how[i] = vary_input(hows[i], key, i, i == 0 ? rows + 1 : i == 1 ? n : bits, false);
+        how[i] = vary_input(hows[i], key, i, in, false);
         assert_int_equal(vary_offsets(hows[i], i), 0);
-        vary_set_offsets(&how[i], &column, wide ? (void *)offsets : (void *)narrow);
     }
-    vary_all(&how[0], column.dtype, rows + 1, wide ? (void *)offsets : (void *)narrow, NULL, wide ? (void *)to : (void *)narrow_to);
+    vary_all(&how[0], in[0].dtype, rows + 1, in[0].data, NULL, wide ? (void *)to : (void *)narrow_to);
     for (size_t i = 0; i <= rows && !wide; i++) to[i] = narrow_to[i];
     for (size_t begin = 0; begin < n; begin += 97)
         vary_some(&how[1], DTYPE_U8, begin, begin + 97 < n ? begin + 97 : n, chars, NULL, chars_to);

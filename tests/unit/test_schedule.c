@@ -34,7 +34,7 @@ static void take(PlanItem *items, int count) {
 }
 
 static PlanItem item(const char *op, RowClass row_class, int turn) {
-    return (PlanItem){.problem = {.op = op}, .row_class = row_class, .turn = turn};
+    return (PlanItem){.problem = {.op = op}, .row_class = row_class, .rank = turn};
 }
 
 static void a_slow_op_starves_no_other_op(void **state) {

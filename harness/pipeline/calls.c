@@ -1,5 +1,4 @@
-/* outside.c - the worker's clock against this process's: so many calls of the mode hot and twice as many, timed by both. What
- * commands and replies cost is in neither difference. */
+/* calls.c - calls after the samples, in the same worker: by this process's clock, for their bits, for their energy. */
 #include "pipeline/evaluate.h"
 
 #include "base/clock.h"
@@ -7,6 +6,9 @@
 
 #include <math.h>
 #include <stdio.h>
+
+/* ---- The worker's clock against this process's: so many calls of the mode hot and twice as many, timed by both. What commands and
+ * replies cost is in neither difference. */
 
 static const double AT_LEAST_SECONDS = 0.05; /* of calls, for the commands' own time to be small beside them */
 static const double SHARE_OF_ROW = 0.2;      /* that it may take of the time of the row's samples, meant or taken */
@@ -165,4 +167,75 @@ Status check_clock(Session *s, double timeout_seconds, bool last, bool *far) {
         return STATUS_OK;
     const Status status = compare_clocks(s, timeout_seconds, last, far);
     return status == STATUS_UNSUPPORTED ? STATUS_OK : status; /* calls that allocate are not repeated */
+}
+
+/* ---- Their bits. */
+
+enum { BITS_LEAST = 100, BITS_MOST = 1000 };
+static const double BITS_SHARE = 0.05;   /* of the row's time so far, for more than the least */
+static const double ASKED_SECONDS = 600; /* for a number of calls that was asked for */
+
+static const char *why_no_bits(const Session *s) {
+    const RunOptions *options = s->options;
+    if (!s->row->timed) return s->row->why_not_timed;
+    if (options->bit_calls == 0 || (options->bit_calls < 0 && options->no_ceilings)) return "turned off";
+    return NULL;
+}
+
+Status bits_try(Session *s, double timeout_seconds) {
+    Row *row = s->row;
+    const int asked = s->options->bit_calls;
+    const double seconds = asked > 0 ? ASKED_SECONDS : BITS_SHARE * (clock_seconds() - s->began);
+    json_t *reply = NULL;
+    row->no_bits_reason = why_no_bits(s);
+    if (row->no_bits_reason) return STATUS_OK;
+    instance_poison(s->instance);
+    json_t *command = json_pack("{s:s, s:i, s:i, s:f}", KEY_DO, DO_BITS, KEY_MIN_SAMPLES, asked > 0 ? asked : BITS_LEAST,
+                                KEY_MAX_SAMPLES, asked > 0 ? asked : BITS_MOST, KEY_SECONDS, seconds);
+    Status status = child_ask(s->worker->child, command, timeout_seconds + seconds, &reply);
+    if (status == STATUS_OK) bits_read(json_object_get(reply, KEY_BITS), &row->bits);
+    if (status == STATUS_OK && row->bits.differ) status = session_take_counts(s->instance, reply);
+    json_decref(reply);
+    return status == STATUS_OK && row->bits.differ ? compare_outputs(s, DATA_FIRST, "in a repeated call: ", NULL) : status;
+}
+
+/* ---- Their energy. */
+
+static const double NAMED_SECONDS = 240;  /* of a run, for rows whose scenario asks for it */
+static const double WINDOWS_SECONDS = 60; /* of all windows, with what is around them */
+
+/* On a varied set that no sample was taken on: its outputs are compared. */
+static Status measure_energy(Session *s, double timeout_seconds) {
+    const DataSet set = instance_varied(MODE_HOT, 1);
+    json_t *reply = NULL;
+    instance_poison(s->instance);
+    json_t *command = json_pack("{s:s, s:I, s:o}", KEY_DO, DO_ENERGY, KEY_KEY, (json_int_t)instance_key(s->instance, set), KEY_VARY,
+                                instance_vary(s->instance));
+    const Status status = child_ask(s->worker->child, command, timeout_seconds + WINDOWS_SECONDS, &reply);
+    if (status == STATUS_OK) energy_read(json_object_get(reply, KEY_ENERGY), &s->row->energy);
+    json_decref(reply);
+    TRY(status);
+    s->row->energy.joules_per_element = s->row->work.elements > 0 ? s->row->energy.joules / s->row->work.elements : NAN;
+    return compare_outputs(s, set, "while its energy was measured: ", NULL);
+}
+
+Status energy_try(Session *s, double timeout_seconds) {
+    Row *row = s->row;
+    static double spent;
+    const bool named = s->choice->energy && !s->further && !s->options->energy;
+    row->energy_wanted = s->options->energy || named;
+    if (!row->energy_wanted) return STATUS_OK;
+    if (named && spent >= NAMED_SECONDS) {
+        row_set_text(&row->no_energy_reason, "the 4 minutes that a run has for energy were spent");
+        return STATUS_OK;
+    }
+    if (!row->timed || s->choice->entry->backend == BACKEND_PEER) {
+        row_set_text(&row->no_energy_reason, row->timed ? "not measurable: a library's calls are its own" : row->why_not_timed);
+        return STATUS_OK;
+    }
+    const double begin = clock_seconds();
+    const Status status = measure_energy(s, timeout_seconds);
+    if (named) spent += clock_seconds() - begin;
+    if (status == STATUS_UNSUPPORTED) row_set_text(&row->no_energy_reason, status_message());
+    return status == STATUS_UNSUPPORTED ? STATUS_OK : status;
 }
