@@ -67,9 +67,8 @@ static __device__ void load_steps(const ColumnsView<T> &of, size_t position, siz
         steps->x[s] = load_vector(of, of.x, position + s, column, (T)0);
         steps->factor[s] = load_vector(of, of.gamma, position + s, column, (T)1);
     }
-    if (!RESETS) return;
 #pragma unroll
-    for (unsigned s = 0; s < STEPS<T>; s++) {
+    for (unsigned s = 0; RESETS && s < STEPS<T>; s++) {
         const unsigned char *reset = of.reset + (of.first + (long long)(position + s) * of.step) + column;
 #pragma unroll
         for (unsigned k = 0; k < VectorOf<T>::LENGTH; k++) {

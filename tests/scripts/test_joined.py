@@ -1,10 +1,12 @@
 """Variants that were files of their own and are one of another's today: names of before in patterns, exec, rows to resume, claims and analysis."""
 
 import json
+import pathlib
+import shutil
 
 import pytest
 
-from program import call, expect, needs_cuda, needs_emulator, rows_of
+from program import BUILD, RUNGS, SOURCE, call, expect, needs_cuda, needs_emulator, rows_of
 
 from analysis import joined, rows  # behind program, which has the checkout in the path
 
@@ -40,6 +42,19 @@ def test_a_glob_names_both_forms():
     both = [spec for spec in specs(CASES["moments"], "cuda_two_pass*") if "wide=" in spec]
     expect([spec[-1] for spec in both] == ["0", "1"], f"a glob names both forms: {both}")
     expect(specs(CASES["moments"], "cuda_two_pass wide=0,cuda_two_pass wide=1") == both, "and so do their tunables")
+
+
+@needs_cuda
+def test_a_form_is_removed_of_a_module_that_nobody_needs(folder):
+    """As in a fresh build, where none is compiled: what was joined is not known."""
+    for part in ("bin", "modules"):
+        (folder / "build" / part).mkdir(parents=True)
+    program = pathlib.Path(shutil.copy(RUNGS, folder / "build/bin/rungs"))
+    shutil.copy(BUILD / "modules/settings.json", folder / "build/modules")
+    shutil.copy(BUILD / "rungs-places", folder / "build")
+    scenario = SOURCE / "scenarios/edges/moments.yaml"
+    done = call("run", scenario, "--variants", "cpu_best", "--dry-run", program=program)
+    expect(done.returncode == 0 and not list((folder / "build/modules").rglob("cuda_*")), "planned", done)
 
 
 def old(row):
