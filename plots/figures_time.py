@@ -76,6 +76,4 @@ def draw(results, out):
     )
     style.head(figure, "Where the time went", [style.key(words, marker="s", color=colour) for words, colour in PARTS])
     picture = style.finish(figure, results, rows, out, "time")
-    return [
-        (picture, "Where the time of our fastest rungs went")
-    ]
+    return [(picture, "Where the time of our fastest rungs went")]
