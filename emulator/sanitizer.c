@@ -66,8 +66,11 @@ void __ubsan_on_report(void) {
     if (program_runs()) _exit(FAULT_EXIT_CODE);
 }
 
+#define ASAN_OPTIONS "exitcode=86:detect_leaks=0:allow_user_segv_handler=1:detect_stack_use_after_return=0:print_legend=0"
+
+/* Debian's runtime asks a program of LLVM for lines, which clang's package does not bring. */
 const char *__asan_default_options(void) {
-    return "exitcode=86:detect_leaks=0:allow_user_segv_handler=1:detect_stack_use_after_return=0:print_legend=0";
+    return access("/usr/bin/addr2line", X_OK) == 0 ? ASAN_OPTIONS ":external_symbolizer_path=/usr/bin/addr2line" : ASAN_OPTIONS;
 }
 
 const char *__ubsan_default_options(void) {

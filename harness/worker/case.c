@@ -35,6 +35,11 @@ static Status check_module(const char *path, const char *id, const VariantModule
                        module->op, module->name, op, id, name);
 }
 
+/* The C library does not always add the number's text. */
+static bool lacks_memory(const char *why) {
+    return strstr(why, strerror(ENOMEM)) || strstr(why, "cannot create shared object descriptor");
+}
+
 /* A worker loads one. Nothing that it defines is seen by the worker's own code; of the worker it sees the functions of base/. try_
  * names go with every descriptor of the op. on_gpu: CUDA is started. */
 static Status module_load(const char *path, const char *id, bool on_gpu, const VariantModule **out) {
@@ -46,8 +51,7 @@ static Status module_load(const char *path, const char *id, bool on_gpu, const V
         (void)confine_code();
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         const char *why = handle ? "" : dlerror();
-        if (!handle)
-            return status_fail(strstr(why, strerror(ENOMEM)) ? STATUS_MEMORY : STATUS_INVALID, "cannot be loaded: %s", why);
+        if (!handle) return status_fail(lacks_memory(why) ? STATUS_MEMORY : STATUS_INVALID, "cannot be loaded: %s", why);
         snprintf(loaded, sizeof loaded, "%s", path);
         module = dlsym(handle, RUNGS_MODULE_SYMBOL);
     }

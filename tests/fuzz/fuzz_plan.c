@@ -26,6 +26,11 @@ void fuzz_case(const uint8_t *bytes, size_t size) {
         REQUIRE(strcmp(params_text(&again.params, "file"), params_text(&problem.params, "file")) == 0);
         REQUIRE(params_has(&again.params, "n") && !params_has(&again.params, "m"));
         REQUIRE(case_has(&again, "n") && case_has(&again, "seed") && !case_has(&again, "m"));
+        for (int i = 0; i < again.params.count; i++) {
+            const bool is_option = again.params.specs[i].kind == PARAM_OPTION;
+            REQUIRE(params_chosen(&again.params, i) == params_chosen(&problem.params, i));
+            REQUIRE(is_option == (params_chosen(&again.params, i) || params_unsaid(&again.params, i)));
+        }
         REQUIRE(params_set(&again.params, "m", "1") == STATUS_INVALID);
     }
     free(text);

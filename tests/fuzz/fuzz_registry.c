@@ -4,6 +4,7 @@
 static const char *const CHOICES[] = {"mean", "min", NULL};
 static const ParamSpec PARAMS[] = {
     {"agg", "a choice", PARAM_CHOICE, "mean", 0, 0, CHOICES},
+    {"option", "a choice that texts leave out at its default", PARAM_OPTION, "mean", 0, 0, CHOICES},
     {"n", "an integer", PARAM_INT, NULL, 0, 1e12, NULL},
     {"gamma", "a real", PARAM_REAL, "0.5", -2, 2, NULL},
     {"file", "a text", PARAM_TEXT, "none", 0, 0, NULL},
