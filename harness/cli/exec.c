@@ -401,9 +401,8 @@ static Status fill_inputs(const Exec *e, Instance *instance) {
 
 static Status expect_outputs(const Exec *e, const Instance *instance) {
     for (int k = 0; k < e->out.count; k++) {
-        int i = 0;
-        TRY(known_array("out", e->out.names[k], instance->out, e->op->out_count, &i));
-        if (instance_leaves_out(instance, i))
+        const Array *out = array_find(instance->out, e->op->out_count, e->out.names[k]);
+        if (instance_leaves_out(instance, (int)(out - instance->out)))
             return status_fail(STATUS_INVALID, "--out %s=%s: this case has no such output; a parameter of %s decides it",
                                e->out.names[k], e->out.values[k], e->op->name);
     }

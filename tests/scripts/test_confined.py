@@ -168,7 +168,7 @@ def test_no_worker_leaves_word_for_the_next(place, how):
     if how in ("file", "shm", "library") and not has_landlock():
         pytest.skip("this kernel has no Landlock")
     for left in pathlib.Path("/dev/shm").glob("rungs_mutant_word*"):
-        left.unlink()  # by a program of before
+        left.unlink()  # what an earlier run left is no word of this one
     for turn in range(2):
         out = place / "rows.jsonl"
         out.unlink(missing_ok=True)

@@ -74,7 +74,7 @@ def test_rows_of_before_are_read_and_resumed(folder):
     (today,) = (line for line in lines if line["kind"] == "row")
     expect((today["variant"], today["tunables"]["wide"]) == ("moments/cuda_two_pass", 1), f"{today['spec']}: as today")
     before = [old(line) if line["kind"] == "row" else line for line in lines]
-    expect(rows.with_defaults(old(today))["spec"] == today["spec"], "analysis reads a row of before as one of today")
+    expect(rows.with_defaults(old(today))["spec"] == today["spec"], "analysis reads an old row as a new one")
     out.write_text("".join(json.dumps(line) + "\n" for line in before))
     done = call(
         "run",

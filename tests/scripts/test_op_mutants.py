@@ -207,23 +207,23 @@ def test_rejected_where_it_matters(folder, case, rejected, passing):
 
 
 # Where more than 64 terms are added up: seed after seed.
-MANY = {
-    "rolling": "agg: [mean], n: [1003], window: [300]",
-    "ewm": "n: [1003], span: [300], adjust: [false]",
-    "moments": "rows: [301], cols: [7]",
-    "discounted_cumsum": "n: [1200]",
-    "discounted_cumsum_grad": "batch: [9], n: [400], gamma_per: [row]",
-}
+MANY = [
+    "rolling agg=mean n=1003 window=300",
+    "ewm n=1003 span=300 adjust=false",
+    "moments rows=301 cols=7",
+    "discounted_cumsum n=1200",
+    "discounted_cumsum_grad batch=9 n=400 gamma_per=row",
+]
 SEEDS = range(1, 1001 if FULL else 5)
 
 
-def seeds_missed(folder, op, axes, names, family, seeds):
+def seeds_missed(folder, case, names, family, seeds):
     """By name: those of the seeds with which the mutant passes."""
-    scenario, out = folder / f"{family}.yaml", folder / f"{family}.jsonl"
-    variants = ", ".join(f"cpu_mutants wrong={name}" for name in sorted(names))
-    axes = f"{axes}, input: [{family}], seed: {sorted(seeds)}"
-    scenario.write_text(f"title: seeds\nsuites:\n  - op: {op}\n    axes: {{{axes}}}\n    variants: [{variants}]\n")
-    done = call("run", scenario, "--verify-only", "--no-ceilings", "--out", out, program=MUTANTS, timeout=3600)
+    out = folder / f"{family}.jsonl"
+    cases = [f"{case} input={family} seed={seed}" for seed in sorted(seeds)]
+    variants = ",".join(f"cpu_mutants wrong={name}" for name in sorted(names))
+    words = ("--variants", variants, "--verify-only", "--no-ceilings", "--out", out)
+    done = call("run", *cases, *words, program=MUTANTS, timeout=3600)
     missed = {name: set() for name in names}
     for row in rows_of(out):
         expect(row["verdict"] in ("pass", "fail"), f"{row['spec']}: {row['reason']}", done)
@@ -233,16 +233,15 @@ def seeds_missed(folder, op, axes, names, family, seeds):
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("op", MANY)
-def test_every_seed_tells_what_is_cut(folder, op, dtype):
+@pytest.mark.parametrize("case", MANY)
+def test_every_seed_tells_what_is_cut(folder, case, dtype):
     """In one of two families; of a thousand seeds one may miss it."""
-    axes = f"{MANY[op]}, dtype: [{dtype}]"
-    wrong = CUT if dtype == "f32" else ROUNDED
-    missed = seeds_missed(folder, op, axes, wrong | RIGHT, "normal", SEEDS)
+    case, wrong = f"{case} dtype={dtype}", CUT if dtype == "f32" else ROUNDED
+    missed = seeds_missed(folder, case, wrong | RIGHT, "normal", SEEDS)
     assert missed.pop("nothing") == set(SEEDS), "a right one passes"
     for name, seeds in missed.items():
         if seeds:
-            seeds = seeds_missed(folder, op, axes, {name}, "uniform", seeds)[name]
+            seeds = seeds_missed(folder, case, {name}, "uniform", seeds)[name]
         assert 1000 * len(seeds) <= len(SEEDS), f"{name}: {seeds}"
 
 
