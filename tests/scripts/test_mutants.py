@@ -198,13 +198,14 @@ def test_second_call(folder):
 @needs_release
 @pytest.mark.parametrize("name", ["skips_soon", "skips_alike", "first_of_sample", "memo_three", "memo_sample"])
 def test_soon(folder, name):
-    """Of a case small enough that a sample has several calls, unless the machine is busy just when they are counted: one computes each then."""
+    """Of a case small enough that a sample has several calls. Few of them are compared, so in a row of a hundred these are not the calls that
+    wrote a wrong result; and on a busy machine a sample may have one call, which computes."""
     out = folder / "soon.jsonl"
     for _ in range(5):
         words = ("run", "double n=1009", "--variants", f"cpu_{name}", "--quick", "--no-ceilings", "--out", out)
         done = call(*words, program=MUTANTS)
         row = rows_of(out)[-1]
-        if row["verdict"] != "pass" or row["timing"]["hot"]["calls_per_sample"] > 1:
+        if row["verdict"] != "pass":
             break
     expect(row["verdict"] == "fail" and re.search(HOT, row["reason"]), row["reason"], done)
 

@@ -100,10 +100,10 @@ def test_a_cheat_gets_the_verdict_that_the_page_tells(kept):
     for name, places in sorted(found.items()):
         for place, entry in places.items():
             said = kept.get(name, {}).get(place)
-            if (
-                said and said["rejected"] and not entry["rejected"]
-            ):  # in so short a row a cheat may have found no moment to cheat in
-                entry = next(filter(rejected, (again(name, place) for _ in range(3))), entry)
+            # in so short a row chance may decide: no moment to cheat in, a crash
+            if said and rejected(said) != rejected(entry):
+                others = (again(name, place) for _ in range(3))
+                entry = next((other for other in others if rejected(other) == rejected(said)), entry)
             words = f"rejected: {entry['words']}" if entry["rejected"] else "passes"
             expect(
                 said["rejected"] == entry["rejected"] if said else place == "GPU",
