@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #endif
 
-enum { CHAIN_BLOCK = 1 << 15, CHAIN_BLOCK_LEAST = 1 << 11, CHAIN_THREAD_LEAST = 1 << 13 };
+enum { CHAIN_BLOCK = 1 << 15, CHAIN_BLOCK_LEAST = 1 << 11, CHAIN_THREAD_LEAST = 1 << 13, CHAIN_MULTIPLE = 32 };
 
 /* Threads for so many elements: as asked, or all cores unless there is too little for them. */
 static inline int chain_threads(long long asked, int cores, size_t elements) {
@@ -17,9 +17,9 @@ static inline int chain_threads(long long asked, int cores, size_t elements) {
     return asked > 0 ? (int)asked : worth < (size_t)cores ? (int)worth : cores;
 }
 
-/* Elements of a block, a multiple of eight: two for each thread, so that no one waits long for the last. */
+/* Elements of a block, a multiple of CHAIN_MULTIPLE: two for each thread, so that no one waits long for the last. */
 static inline size_t chain_block_size(size_t elements, int threads) {
-    const size_t block = elements / (2 * (size_t)threads) / 8 * 8;
+    const size_t block = elements / (2 * (size_t)threads) / CHAIN_MULTIPLE * CHAIN_MULTIPLE;
     if (threads == 1 || block > CHAIN_BLOCK) return CHAIN_BLOCK;
     return block < CHAIN_BLOCK_LEAST ? CHAIN_BLOCK_LEAST : block;
 }

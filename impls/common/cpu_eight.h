@@ -13,7 +13,7 @@
 #pragma GCC diagnostic ignored "-Wpsabi" /* these vectors are never passed between files */
 #define EIGHT_INLINE static inline __attribute__((always_inline))
 
-enum { EIGHT = 8 };
+enum { EIGHT = 8, EIGHT_PAST_CACHES = 16 << 20 /* bytes of an output that does not stay in a cache */ };
 typedef double Eight __attribute__((vector_size(64)));
 typedef int64_t EightMask __attribute__((vector_size(64)));
 typedef float EightFloats __attribute__((vector_size(32)));
@@ -34,13 +34,36 @@ EIGHT_INLINE Eight eight_load(const void *from, size_t element, bool f32) {
     return v;
 }
 
-EIGHT_INLINE void eight_store(void *to, size_t element, bool f32, Eight v) {
-    if (f32) {
-        const EightFloats floats = __builtin_convertvector(v, EightFloats);
-        memcpy((float *)to + element, &floats, sizeof floats);
+/* past: past the caches, where the address allows it; nobody reads the element before eight_store_end(). */
+EIGHT_INLINE void eight_store(void *to, size_t element, bool f32, Eight v, bool past) {
+    void *at = f32 ? (void *)((float *)to + element) : (void *)((double *)to + element);
+    const EightFloats floats = __builtin_convertvector(v, EightFloats);
+    (void)past;
+#if defined __AVX__
+    if (past && (uintptr_t)at % (f32 ? sizeof floats : sizeof v) == 0) {
+        if (f32) {
+            _mm256_stream_ps(at, (__m256)floats);
+            return;
+        }
+#if defined __AVX512F__
+        _mm512_stream_pd(at, (__m512d)v);
+#else
+        __m256d halves[2];
+        memcpy(halves, &v, sizeof v);
+        _mm256_stream_pd(at, halves[0]);
+        _mm256_stream_pd((double *)at + EIGHT / 2, halves[1]);
+#endif
         return;
     }
-    memcpy((double *)to + element, &v, sizeof v);
+#endif
+    memcpy(at, f32 ? (const void *)&floats : (const void *)&v, f32 ? sizeof floats : sizeof v);
+}
+
+/* After the last eight_store() of a thread. */
+static inline void eight_store_end(void) {
+#if defined __SSE2__
+    _mm_sfence();
+#endif
 }
 
 /* All bits of a lane where its byte is 0. */

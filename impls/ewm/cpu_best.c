@@ -1,9 +1,9 @@
-/* Idea: all cores, eight elements at a time. Threads take blocks of up to 2^15 elements in turn. A block is read once to compute
- *   its own state (measure), waits for the state before it, publishes the joined state for the next block, and is written while
- *   it is still in the cache. So blocks wait for one join each, not for each other's outputs. Eight elements are blended as
- *   vectors: three steps blend each lane with the lane 1, 2, 4 before it, one more with the state. The shares of eight elements
- *   among themselves are the same everywhere, so they are tables; once the weight of the state has stopped growing, its shares
- *   are constants too, and no division is left.
+/* Idea: all cores, eight elements at a time. Threads take blocks of up to 2^15 elements in turn. A block is read to compute
+ *   its own state (measure: polynomials in q), waits for the state before it, publishes the joined state for the next block, and is
+ * written while it is still in the cache. So blocks wait for one join each, not for each other's outputs. Eight elements are
+ * blended as vectors: three steps blend each lane with the lane 1, 2, 4 before it, one more with the state. The shares of eight
+ * elements among themselves are the same everywhere, so they are tables; once the weight of the state has stopped growing, its
+ * shares are constants too, and no division is left.
  * Traffic: each element is read once from memory (and a second time from the cache), each output written once.
  * Rounding: in double for both dtypes, means and variances blended by shares of the weight, in 3 + n/8 steps; no difference of
  *   squares.
@@ -47,7 +47,8 @@ typedef struct Job {
     void *y;
     bool f32;
     int threads;
-    size_t block; /* elements */
+    size_t block;     /* elements */
+    bool past_caches; /* y is too large to stay in a cache */
 } Job;
 
 /* Sum of the weights of `count` elements at the last of them. */
@@ -153,7 +154,7 @@ EIGHT_INLINE void write_eights(const Job *job, EwmState *state, EwmAgg agg, bool
             continue;
         }
         if (!shares.steady) update_shares(tables, agg != EWM_MEAN, state, &shares);
-        eight_store(y, i, f32, take(tables, agg, state, &shares, v));
+        eight_store(y, i, f32, take(tables, agg, state, &shares, v), job->past_caches);
         if (__builtin_expect(state->count + 1 < min_periods, 0))
             for (size_t l = 0; l < EIGHT && state->count + l + 1 < min_periods; l++) ewm_store(y, i + l, f32, job->rule.incomplete);
         state->count += EIGHT;
@@ -185,20 +186,56 @@ static void write_block(const Job *job, EwmState *state, size_t first, size_t en
         write_block_as(job, state, false, first, end);
 }
 
-/* The state of elements [first, end), a multiple of eight, by themselves, all with the weight of a later element. False if they are
- * not all numbers of one series. */
+/* Weighted sums of d = x[i] - center, and of its square: weights q^(end - 1 - i). */
+typedef struct Weighted {
+    double sum, squares;
+} Weighted;
+
+EIGHT_INLINE double join_lanes(const Tables *tables, const Eight *sums, size_t chains, double across) {
+    Eight sum = sums[0];
+    for (size_t c = 1; c < chains; c++) sum = sum * across + sums[c];
+    double total = sum[EIGHT - 1];
+    for (int l = 0; l < EIGHT - 1; l++) total += sum[l] * tables->decay[EIGHT - 2 - l];
+    return total;
+}
+
+/* By Horner's rule, in four chains, each of a quarter of the elements. */
+EIGHT_INLINE Weighted weigh(const Job *job, double center, bool squares, bool f32, size_t first, size_t end) {
+    enum { CHAINS = CHAIN_MULTIPLE / EIGHT };
+    const size_t each = (end - first) / CHAINS;
+    const double by_8 = job->tables.decay[EIGHT - 1], across = exp(job->rule.log_q * (double)each);
+    Eight sum[CHAINS] = {0}, square[CHAINS] = {0};
+    for (size_t i = first; i < first + each; i += EIGHT)
+        for (size_t c = 0; c < CHAINS; c++) {
+            const Eight apart = eight_load(job->x, i + c * each, f32) - center;
+            sum[c] = sum[c] * by_8 + apart;
+            if (squares) square[c] = square[c] * by_8 + apart * apart;
+        }
+    return (Weighted){.sum = join_lanes(&job->tables, sum, CHAINS, across),
+                      .squares = squares ? join_lanes(&job->tables, square, CHAINS, across) : 0};
+}
+
+EIGHT_INLINE bool are_numbers_of_one_series(const Job *job, bool f32, size_t first, size_t end) {
+    for (size_t i = first; i < end; i += EIGHT)
+        if (starts_here(job->starts, i) || !eight_within(eight_load(job->x, i, f32), job->tables.limit)) return false;
+    return true;
+}
+
+/* The state of elements [first, end), a multiple of CHAIN_MULTIPLE, by themselves, all with the weight of a later element: about
+ * their mean, and that corrected. False if they are not all numbers of one series. */
 EIGHT_INLINE bool measure_eights(const Job *job, EwmState *state, bool spread, bool f32, size_t first, size_t end) {
-    const Tables *tables = &job->tables;
-    const uint8_t *starts = job->starts;
-    const void *x = job->x;
-    Shares shares = {.steady = false};
-    *state = (EwmState){.gap = 1, .count = end - first, .mean = ewm_load(x, first, f32)}; /* of no weight yet */
-    for (size_t i = first; i < end; i += EIGHT) {
-        const Eight v = eight_load(x, i, f32);
-        if (starts_here(starts, i) || !eight_within(v, tables->limit)) return false;
-        if (!shares.steady) update_shares(tables, spread, state, &shares);
-        take(tables, spread ? EWM_VAR : EWM_MEAN, state, &shares, v);
-    }
+    const EwmCase *rule = &job->rule;
+    const double n = (double)(end - first), whole = -expm1(rule->log_q * n); /* 1 - q^n */
+    if (!are_numbers_of_one_series(job, f32, first, end)) return false;
+    const double mean = weigh(job, 0, false, f32, first, end).sum * rule->alpha / whole;
+    const Weighted about = weigh(job, mean, spread, f32, first, end);
+    const double rest = about.sum * rule->alpha / whole;
+    *state = (EwmState){.gap = 1,
+                        .count = end - first,
+                        .weight = rule->adjust ? whole / rule->alpha : whole,
+                        .mean = mean + rest,
+                        .spread = spread ? fmax(about.squares * rule->alpha / whole - rest * rest, 0) : 0,
+                        .pairs = -2 * rule->q * expm1(rule->log_q * (n - 1)) / ((1 + rule->q) * whole)};
     return true;
 }
 
@@ -257,6 +294,7 @@ static Status run(const VariantArgs *args) {
     if (job.rule.segments) job.starts = args->in[1].data;
     if (job.rule.n == 0) return STATUS_OK;
     divide_work(&job, job.rule.n, params_int(args->tunables, "threads"));
+    job.past_caches = array_bytes(&args->out[0]) >= EIGHT_PAST_CACHES;
     const size_t blocks = blocks_of(job.rule.n, job.block);
     Link *links = args->scratch;
     for (size_t b = 0; b < blocks; b++) atomic_init(&links[b].slot.ready, 0);
@@ -264,6 +302,7 @@ static Status run(const VariantArgs *args) {
     {
         const size_t team = (size_t)omp_get_num_threads();
         for (size_t b = (size_t)omp_get_thread_num(); b < blocks; b += team) chain_block(&job, b, team == 1, &links[b]);
+        eight_store_end();
     }
     return STATUS_OK;
 }

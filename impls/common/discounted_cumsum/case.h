@@ -26,6 +26,7 @@ typedef struct DcsJob {
     size_t begin;                    /* cpu_best: the positions before this one have been written; 0 or 1 */
     size_t block;                    /* cpu_best: rows longer than this are cut into blocks */
     int threads;                     /* cpu_best */
+    bool past_caches;                /* cpu_best: y is too large to stay in a cache */
 } DcsJob;
 
 /* One row, or several below each other, from the first element read. Offsets are in elements. */
@@ -79,6 +80,12 @@ static inline size_t discount_block_exponent(size_t n, size_t k) {
 static inline bool dcs_blocks_fit(const VariantArgs *args, char reason[REASON_MAX]) {
     const DcsJob job = dcs_job(args);
     return job.k == 0 || discount_power_fits(args, discount_block_exponent(job.n, job.k), args->problem->dtype, reason);
+}
+
+/* The r-th row to be walked: from the last on where rows are read from their ends, so that memory is read in one direction, which
+ * hardware prefetches. */
+static inline size_t dcs_row(const DcsJob *job, size_t r) {
+    return job->right ? job->rows - 1 - r : r;
 }
 
 /* From position `from` of a row. */

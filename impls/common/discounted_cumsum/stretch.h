@@ -68,6 +68,13 @@ EIGHT_INLINE double dcs_fused(double a, double b, double c) {
 #endif
 }
 
+/* Positions before the first eight of y that lie in memory as vectors do. */
+EIGHT_INLINE size_t dcs_unaligned(const DcsJob *job, DcsWalk at, size_t count) {
+    const size_t from = (uintptr_t)job->y / (job->f32 ? sizeof(float) : sizeof(double)) + at.first;
+    const size_t positions = (job->right ? from + 1 : EIGHT - from % EIGHT) % EIGHT;
+    return positions < count ? positions : count;
+}
+
 /* `count` positions from `at`. write: to job->y. own: every element has its own factor, because gamma does or because of a mask.
  * Returns the carry; *weight: what the carry into the stretch is worth at its end (own only). */
 EIGHT_INLINE double dcs_stretch_as(const DcsJob *job, bool f32, bool right, bool own, bool write, DcsWalk at, size_t count,
@@ -76,7 +83,8 @@ EIGHT_INLINE double dcs_stretch_as(const DcsJob *job, bool f32, bool right, bool
     const Eight zero = eight_of(0), one = eight_of(1);
     const Eight shared = eight_of(dcs_value(job->gamma, at.gamma_first, f32));
     double passed = 1;
-    size_t p = 0;
+    size_t p = write && job->past_caches ? dcs_unaligned(job, at, count) : 0;
+    if (p > 0) carry = dcs_one_by_one(job, &at, p, job->y, carry);
     for (; p + EIGHT <= count; p += EIGHT) {
         const DcsWalk here = dcs_further(at, p);
         const size_t low = right ? here.first - (EIGHT - 1) : here.first;
@@ -100,7 +108,7 @@ EIGHT_INLINE double dcs_stretch_as(const DcsJob *job, bool f32, bool right, bool
             continue;
         }
         carry = dcs_fused(through, carry, total);
-        if (write) eight_store(job->y, low, f32, y);
+        if (write) eight_store(job->y, low, f32, y, job->past_caches);
     }
     const DcsWalk rest = dcs_further(at, p);
     if (p < count) carry = dcs_one_by_one(job, &rest, count - p, write ? job->y : NULL, carry);
@@ -210,5 +218,6 @@ static inline void dcs_run_chained(const DcsJob *job, void *scratch) {
         const size_t team = (size_t)omp_get_num_threads();
         for (size_t b = (size_t)omp_get_thread_num(); b < blocks; b += team)
             dcs_chain_block(job, b / per_row, b % per_row, team == 1, &links[b]);
+        eight_store_end();
     }
 }
