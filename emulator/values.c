@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Defined by values_hooks.c, which is linked exactly if the kernels are instrumented. */
 extern const bool values_hooks_linked __attribute__((weak));
@@ -70,14 +71,11 @@ static const char *origin_text(uint32_t index, char text[TEXT_BYTES]) {
     return text;
 }
 
-/* ---- The shadow, in pages as they are needed. */
+/* ---- The shadow: of each gigabyte of addresses, as it is needed, in one piece, for clang touches that of a structure as a whole. */
 
-enum { PAGE_BITS = 12, PAGE_BYTES = 1 << PAGE_BITS, LEAF_BITS = 17, ROOT_BITS = 18 };
-typedef struct Page {
-    unsigned char bits[PAGE_BYTES];
-    uint32_t origins[PAGE_BYTES / sizeof(uint32_t)];
-} Page;
-static Page **leaves[1 << ROOT_BITS];
+enum { PART_BITS = 30, PARTS = 1 << 17, BESIDE = 1 << 16 /* bytes of a structure that begins in another part */ };
+static const size_t PART_BYTES = (size_t)1 << PART_BITS, WATCHED_MAX = (size_t)1 << 29; /* of an array that counts as unset at first */
+static unsigned char *parts[PARTS]; /* bits, then origins */
 
 /* Of __shared__ variables each resident block has its own, at one address: here at one that nothing else has. */
 static struct {
@@ -85,50 +83,46 @@ static struct {
     size_t bytes;
 } statics;
 static uintptr_t static_key(int slot) {
-    return ((uintptr_t)slot + 1) << 24;
+    return (((uintptr_t)slot + 1) << 24) + (uintptr_t)statics.begin % 64;
 }
 
 static uintptr_t key_of(const void *address) {
     const uintptr_t offset = (uintptr_t)address - (uintptr_t)statics.begin;
     if (offset >= statics.bytes || !engine.current) return (uintptr_t)address;
-    return static_key(engine.current->block->slot) + (uintptr_t)statics.begin % PAGE_BYTES + offset;
+    return static_key(engine.current->block->slot) + offset;
 }
 
-static void *made(size_t bytes) {
-    void *memory = calloc(1, bytes);
-    if (!memory) fault_internal("no memory to watch values; a smaller case needs less");
-    return memory;
+static unsigned char *part_of(uintptr_t key, bool make) {
+    unsigned char **part = &parts[(key >> PART_BITS) % PARTS];
+    if (*part || !make) return *part;
+    void *mapped = mmap(NULL, 2 * (PART_BYTES + BESIDE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) fault_internal("no memory to watch values");
+    return *part = mapped;
 }
 
-static Page *page_of(uintptr_t key, bool make) {
-    Page ***leaf = &leaves[key >> (PAGE_BITS + LEAF_BITS) & ((1u << ROOT_BITS) - 1)];
-    if (!*leaf && !make) return NULL;
-    if (!*leaf) *leaf = made(sizeof(Page *) << LEAF_BITS);
-    Page **page = &(*leaf)[key >> PAGE_BITS & ((1u << LEAF_BITS) - 1)];
-    if (!*page && make) *page = made(sizeof **page);
-    return *page;
-}
-
-Unset values_at(const void *address, size_t bytes, bool write) {
-    static Page nothing, sink;
-    const uintptr_t key = key_of(address), offset = key % PAGE_BYTES;
-    Page *page = bytes <= PAGE_BYTES - offset ? page_of(key, write && engine.current) : NULL;
-    if (page) return (Unset){page->bits + offset, page->origins + offset / sizeof(uint32_t)};
-    return write ? (Unset){sink.bits, sink.origins} : (Unset){nothing.bits, nothing.origins};
+Unset values_at(const void *address, bool write) {
+    static unsigned char nothing[2 * BESIDE], sink[2 * BESIDE];
+    const uintptr_t key = key_of(address), offset = key % PART_BYTES;
+    unsigned char *part = part_of(key, write && engine.current);
+    if (part) return (Unset){part + offset, (uint32_t *)(void *)(part + PART_BYTES + BESIDE + offset / 4 * 4)};
+    unsigned char *other = write ? sink : nothing;
+    return (Unset){other, (uint32_t *)(void *)(other + BESIDE)};
 }
 
 static void fill(uintptr_t key, size_t bytes, unsigned char bits, uint32_t origin) {
-    for (size_t done = 0, part; done < bytes; done += part) {
-        const size_t offset = (key + done) % PAGE_BYTES, left = bytes - done;
-        part = left < PAGE_BYTES - offset ? left : PAGE_BYTES - offset;
-        Page *page = page_of(key + done, bits != 0);
-        if (page) memset(page->bits + offset, bits, part);
-        for (size_t i = offset / 4; bits && i <= (offset + part - 1) / 4; i++) page->origins[i] = origin;
+    for (size_t done = 0, now; done < bytes; done += now) {
+        const size_t offset = (key + done) % PART_BYTES, left = bytes - done;
+        now = left < PART_BYTES - offset ? left : PART_BYTES - offset;
+        unsigned char *part = part_of(key + done, bits != 0);
+        if (!part) continue;
+        memset(part + offset, bits, now);
+        uint32_t *who = (uint32_t *)(void *)(part + PART_BYTES + BESIDE);
+        for (size_t i = offset / 4; bits && i <= (offset + now - 1) / 4; i++) who[i] = origin;
     }
 }
 
 void values_unset(const void *address, size_t bytes) {
-    if (values_enabled()) fill(key_of(address), bytes, 0xff, origin_of_memory(address));
+    if (values_enabled() && bytes <= WATCHED_MAX) fill(key_of(address), bytes, 0xff, origin_of_memory(address));
 }
 
 void values_unset_local(const void *address, size_t bytes, const char *name) {
@@ -145,29 +139,28 @@ void values_copy(const void *to, const void *from, size_t bytes) {
     const bool backwards = target > source;
     for (size_t i = 0; i < bytes; i++) {
         const size_t at = backwards ? bytes - 1 - i : i;
-        const Unset old = values_at(source + at, 1, false);
+        const Unset old = values_at(source + at, false);
         const unsigned char bits = *old.bits;
-        const Unset now = values_at(target + at, 1, bits != 0);
+        const Unset now = values_at(target + at, bits != 0);
         *now.bits = bits;
         if (bits) *now.origins = *old.origins;
     }
 }
 
 void values_release(const void *address, size_t bytes) {
-    for (size_t done = 0; values_enabled() && done < bytes; done += PAGE_BYTES) {
-        const uintptr_t key = (uintptr_t)address + done;
-        if (!page_of(key, false)) continue;
-        Page **page = &leaves[key >> (PAGE_BITS + LEAF_BITS)][key >> PAGE_BITS & ((1u << LEAF_BITS) - 1)];
-        free(*page);
-        *page = NULL;
-    }
+    values_set(address, bytes);
+    unsigned char *part = values_enabled() ? part_of((uintptr_t)address, false) : NULL;
+    const size_t offset = (uintptr_t)address % PART_BYTES;
+    if (!part || bytes > PART_BYTES - offset) return;
+    (void)madvise(part + offset, bytes, MADV_DONTNEED);
+    (void)madvise(part + PART_BYTES + BESIDE + offset, bytes, MADV_DONTNEED);
 }
 
 void values_block_start(const Block *block) {
     if (!values_enabled()) return;
     const uint32_t shared = origin_of((Origin){.kind = SHARED});
     shared_static_range(&statics.begin, &statics.bytes);
-    fill(static_key(block->slot) + (uintptr_t)statics.begin % PAGE_BYTES, statics.bytes, 0xff, shared);
+    fill(static_key(block->slot), statics.bytes, 0xff, shared);
     fill((uintptr_t)block->shared, engine.launch->shared_bytes, 0xff, shared);
 }
 
@@ -223,6 +216,8 @@ static const char KIND[] = "uninitialised value";
 
 void values_used(uint32_t origin, const void *pc) {
     char line[LINE_BYTES], text[TEXT_BYTES];
+    const Origin *stored = origins[origin].kind == STORED ? &origins[origin] : NULL;
+    if (stored && !is_new(stored, NULL)) return; /* one cause has many effects */
     if (is_new(pc, line)) fault_more(KIND, line, "a branch or an address depends on %s", origin_text(origin, text));
 }
 
@@ -231,7 +226,7 @@ void values_copied_to_host(const void *from, size_t bytes) {
     char line[LINE_BYTES], text[TEXT_BYTES], what[ADDRESS_TEXT_MAX];
     for (size_t i = 0; i < bytes; i++) {
         const unsigned char *at = (const unsigned char *)from + i;
-        const Unset unset = values_at(at, 1, false);
+        const Unset unset = values_at(at, false);
         if (!*unset.bits) continue;
         const Origin *origin = &origins[*unset.origins];
         if (origin->kind == STORED) {

@@ -25,12 +25,12 @@ void values_result(UnsetBits unset);
 
 void *values_passed(void);
 
-/* Where the shadow lies, and for each four bytes who is to blame. Bytes that have none, and those of two pages, are set. */
+/* Where the shadow lies, and for each four bytes who is to blame. Bytes that have none are set. */
 typedef struct Unset {
     unsigned char *bits;
     uint32_t *origins;
 } Unset;
-Unset values_at(const void *address, size_t bytes, bool write);
+Unset values_at(const void *address, bool write);
 /* An unset value that is stored: by code at pc. */
 uint32_t values_stored(uint32_t origin, const void *pc);
 /* What the thread does depends on an unset value. */

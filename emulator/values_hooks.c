@@ -13,10 +13,10 @@ void *__msan_get_context_state(void) {
 
 #define HOOKS(size)                                                                                                                \
     Unset __msan_metadata_ptr_for_load_##size(const void *address) {                                                               \
-        return values_at(address, size, false);                                                                                    \
+        return values_at(address, false);                                                                                    \
     }                                                                                                                              \
     Unset __msan_metadata_ptr_for_store_##size(const void *address) {                                                              \
-        return values_at(address, size, true);                                                                                     \
+        return values_at(address, true);                                                                                     \
     }
 HOOKS(1)
 HOOKS(2)
@@ -24,10 +24,12 @@ HOOKS(4)
 HOOKS(8)
 
 Unset __msan_metadata_ptr_for_load_n(const void *address, size_t bytes) {
-    return values_at(address, bytes, false);
+    (void)bytes;
+    return values_at(address, false);
 }
 Unset __msan_metadata_ptr_for_store_n(const void *address, size_t bytes) {
-    return values_at(address, bytes, true);
+    (void)bytes;
+    return values_at(address, true);
 }
 uint32_t __msan_chain_origin(uint32_t origin) {
     return values_stored(origin, __builtin_return_address(0));
