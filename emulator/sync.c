@@ -246,9 +246,7 @@ static void complete_warp(const Party *party, const Fiber *self) {
         Fiber *fiber = party->lanes[lane];
         if (!fiber) continue;
         const Fiber *from = shuffles ? shuffled(party, fiber) : fiber;
-        fiber->result = shuffles               ? from->call.value
-                        : op == WARP_MATCH_ANY ? lanes_with(party, fiber->call.value)
-                                               : common;
+        fiber->result = shuffles ? from->call.value : op == WARP_MATCH_ANY ? lanes_with(party, fiber->call.value) : common;
         fiber->unset = shuffles ? from->call.unset : unset;
     }
     if (op == WARP_SYNC) race_warp_sync(self->block, self->thread - lane_of(self), party->present);
@@ -269,8 +267,8 @@ uint64_t emulator_warp(EmulatorWarpOp op, unsigned mask, uint64_t value, unsigne
                  lane_of(self), mask);
     if (width == 0 || width > WARP_LANES || (width & (width - 1)))
         fault_at("wrong width", site, NULL, "%s with width %u: a power of two from 1 to 32 is wanted", NAMES[op], width);
-    self->call = (WarpCall){
-        .op = op, .mask = mask, .value = value, .unset = values_argument(2), .operand = operand, .width = width};
+    self->call =
+        (WarpCall){.op = op, .mask = mask, .value = value, .unset = values_argument(2), .operand = operand, .width = width};
     self->block->waiting_lanes[self->thread / WARP_LANES] |= 1u << lane_of(self);
     schedule_wait(FIBER_AT_WARP, site, check_warp);
     values_result(self->unset);

@@ -35,7 +35,8 @@ static uint32_t origin_of(Origin wanted) {
         if (i == 0) continue;
         if (origins[i].kind == NOBODY) {
             origins[i] = wanted;
-            if (engine.launch && engine.launch->name) snprintf(origins[i].kernel, sizeof origins[i].kernel, "%s", engine.launch->name);
+            if (engine.launch && engine.launch->name)
+                snprintf(origins[i].kernel, sizeof origins[i].kernel, "%s", engine.launch->name);
         }
         if (origins[i].kind == wanted.kind && origins[i].root == wanted.root && origins[i].at == wanted.at) return i;
     }
@@ -71,11 +72,13 @@ static const char *origin_text(uint32_t index, char text[TEXT_BYTES]) {
     return text;
 }
 
-/* ---- The shadow: of each gigabyte of addresses, as it is needed, in one piece, for clang touches that of a structure as a whole. */
+/* ---- The shadow: of each gigabyte of addresses, as it is needed, in one piece, for clang touches that of a structure as a whole.
+ */
 
 enum { PART_BITS = 30, PARTS = 1 << 17, BESIDE = 1 << 16 /* bytes of a structure that begins in another part */ };
-static const size_t PART_BYTES = (size_t)1 << PART_BITS, WATCHED_MAX = (size_t)1 << 29; /* of an array that counts as unset at first */
-static unsigned char *parts[PARTS]; /* bits, then origins */
+static const size_t PART_BYTES = (size_t)1 << PART_BITS,
+                    WATCHED_MAX = (size_t)1 << 29; /* of an array that counts as unset at first */
+static unsigned char *parts[PARTS];                /* bits, then origins */
 
 /* Of __shared__ variables each resident block has its own, at one address: here at one that nothing else has. */
 static struct {
@@ -95,7 +98,8 @@ static uintptr_t key_of(const void *address) {
 static unsigned char *part_of(uintptr_t key, bool make) {
     unsigned char **part = &parts[(key >> PART_BITS) % PARTS];
     if (*part || !make) return *part;
-    void *mapped = mmap(NULL, 2 * (PART_BYTES + BESIDE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *mapped =
+        mmap(NULL, 2 * (PART_BYTES + BESIDE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) fault_internal("no memory to watch values");
     return *part = mapped;
 }
@@ -238,7 +242,8 @@ void values_copied_to_host(const void *from, size_t bytes) {
             engine.launch = NULL;
         } else if (emulator_settings.unset_copies && is_new(origin->at, NULL)) {
             if (emulator_settings.unset_copies == CLASS_ERROR)
-                fault_more("copy of unset memory", NULL, "%s is copied to the host, and nobody wrote it", address_describe(at, what));
+                fault_more("copy of unset memory", NULL, "%s is copied to the host, and nobody wrote it",
+                           address_describe(at, what));
             else
                 fault_announce("note: copy of unset memory", NULL, "%s is copied to the host, and nobody wrote it",
                                address_describe(at, what));

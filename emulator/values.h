@@ -1,6 +1,7 @@
-/* values.h - which values were never set. Active in programs whose kernels are compiled with -fsanitize=kernel-memory: every bit has a
- * shadow, which says that it is unset, and follows it through registers, memory and shuffles; a branch or an address that depends on
- * unset bits is reported, and so is what a kernel stores of them if it is copied to the host. MemorySanitizer's runtime is not linked.
+/* values.h - which values were never set. Active in programs whose kernels are compiled with -fsanitize=kernel-memory: every bit
+ * has a shadow, which says that it is unset, and follows it through registers, memory and shuffles; a branch or an address that
+ * depends on unset bits is reported, and so is what a kernel stores of them if it is copied to the host. MemorySanitizer's runtime
+ * is not linked.
  */
 #pragma once
 

@@ -13,10 +13,10 @@ void *__msan_get_context_state(void) {
 
 #define HOOKS(size)                                                                                                                \
     Unset __msan_metadata_ptr_for_load_##size(const void *address) {                                                               \
-        return values_at(address, false);                                                                                    \
+        return values_at(address, false);                                                                                          \
     }                                                                                                                              \
     Unset __msan_metadata_ptr_for_store_##size(const void *address) {                                                              \
-        return values_at(address, true);                                                                                     \
+        return values_at(address, true);                                                                                           \
     }
 HOOKS(1)
 HOOKS(2)
