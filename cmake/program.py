@@ -471,7 +471,9 @@ class Run:
         table = os.memfd_create("kernels")
         os.ftruncate(table, ROW_BYTES * ROWS_MAX)
         # Whether the value of an uninitialised read is used: the memory emulator knows.
-        unused = {"RUNGS_EMULATOR_INIT": "1"} if "memory" in compiler.project.settings and arguments.kinds == "both" else {}
+        unused = (
+            {"RUNGS_EMULATOR_INIT": "1"} if "memory" in compiler.project.settings and arguments.kinds == "both" else {}
+        )
         environment = {**DEFAULTS, **unused, **os.environ, "RUNGS_PROGRAM_TABLE": str(table)}
         argv = [
             compiler.project.settings[kind]["program"],

@@ -22,9 +22,9 @@ __global__ void address(float *out, const float *in, float *) {
 __global__ void copied_to_host(float *out, const float *in, float *) {
     out[threadIdx.x] = in[threadIdx.x] + 1;
 }
-__global__ void unused_right(float *out, const float *in, float *) {
-    const volatile float read = in[threadIdx.x];
-    if (threadIdx.x < 32) out[threadIdx.x] = read;
+__global__ void unused_right(float *out, const float *, float *scratch) {
+    const volatile float read = scratch[threadIdx.x];
+    if (threadIdx.x >= 64) out[threadIdx.x] = read;
 }
 __global__ void by_shuffle(float *out, const float *in, float *) {
     const float beside = __shfl_down_sync(0xffffffff, in[(threadIdx.x + 1) % 64], 1);

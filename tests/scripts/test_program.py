@@ -338,7 +338,10 @@ def test_values_that_were_never_set(kernels):
 def test_what_an_unset_value_is_of_and_where_it_was_stored():
     said = attempt("unset.cu", "--emulator", "memory", "--", "copied_to_host").stderr
     assert f"{VALUE}: byte 128 of device array 3 (256 bytes), which is copied to the host" in said
-    assert "device array 2 (256 bytes) held before anything was written there; kernel copied_to_host, at unset.cu:23" in said
+    assert (
+        "device array 2 (256 bytes) held before anything was written there; kernel copied_to_host, at unset.cu:23"
+        in said
+    )
     assert "the local variable sums" in attempt("unset.cu", "--emulator", "memory", "--", "by_local").stderr
 
 
