@@ -90,7 +90,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     arena_open();
     bytes_copy(to, from, bytes);
     arena_close();
-    if (to_device) memory_set(to, bytes);
+    if (to_device || arena_contains(to)) memory_set(to, bytes);
     if (to_device && from_device) values_copy(to, from, bytes);
     if (from_device && !to_device) values_copied_to_host(from, bytes);
     return cudaSuccess;
