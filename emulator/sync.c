@@ -220,7 +220,7 @@ static uint64_t common_result(const Party *party, EmulatorWarpOp op) {
 /* Of which unset bits? In a ballot each lane has a bit of its own. */
 static UnsetBits common_unset(const Party *party, EmulatorWarpOp op) {
     UnsetBits unset = {0};
-    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+    for (unsigned lane = 0; values_enabled() && lane < WARP_LANES; lane++)
         if (party->lanes[lane] && party->lanes[lane]->call.unset.bits) {
             unset.bits |= op == WARP_BALLOT ? UINT64_C(1) << lane : UINT64_MAX;
             unset.origin = party->lanes[lane]->call.unset.origin;

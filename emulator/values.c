@@ -185,11 +185,13 @@ void values_thread_start(void) {
 }
 
 UnsetBits values_argument(int index) {
+    if (!values_enabled()) return (UnsetBits){0};
     const Passed *passed = values_passed();
-    return values_enabled() ? (UnsetBits){passed->arguments[index], passed->argument_origins[2 * index]} : (UnsetBits){0};
+    return (UnsetBits){passed->arguments[index], passed->argument_origins[2 * index]};
 }
 
 void values_result(UnsetBits unset) {
+    if (!values_enabled()) return;
     Passed *passed = values_passed();
     passed->result[0] = unset.bits;
     passed->result_origin = unset.origin;
