@@ -39,6 +39,10 @@ endforeach()
 set(RUNGS_EMULATOR_PROGRAM_asan rungs-emulator)
 set(RUNGS_EMULATOR_PROGRAM_race rungs-emulator-race)
 set(RUNGS_EMULATOR_PROGRAM_memory rungs-emulator-memory)
+set(RUNGS_EMULATOR_KINDS asan race)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64) # clang has no kernel-memory elsewhere
+    list(APPEND RUNGS_EMULATOR_KINDS memory)
+endif()
 
 # Places in messages begin below the project's folder: in debug information it is called /rungs (emulator/symbol.c), and the sanitizer is
 # told its depth.
@@ -130,7 +134,7 @@ endfunction()
 
 # rungs_emulator(PROJECT): the emulator's programs with the project's ops.
 function(rungs_emulator project)
-    foreach(kind asan race memory)
+    foreach(kind ${RUNGS_EMULATOR_KINDS})
         emulator_program(${RUNGS_EMULATOR_PROGRAM_${kind}} ${kind} PROJECT ${project} FOLDER bin WHOLE ${project}_reference
                          LINK $<TARGET_FILE:rungs_emulator_host>)
     endforeach()

@@ -466,14 +466,12 @@ def sandboxed(argv, to, named):
 class Run:
     """One run of the program: its exit code, and what is known of its kernels."""
 
-    def __init__(self, compiler, arguments, kind, module, quiet):
+    def __init__(self, compiler, arguments, kind, module, kinds):
         self.kind = kind
         table = os.memfd_create("kernels")
         os.ftruncate(table, ROW_BYTES * ROWS_MAX)
         # Whether the value of an uninitialised read is used: the memory emulator knows.
-        unused = (
-            {"RUNGS_EMULATOR_INIT": "1"} if "memory" in compiler.project.settings and arguments.kinds == "both" else {}
-        )
+        unused = {"RUNGS_EMULATOR_INIT": "1"} if "memory" in kinds else {}
         environment = {**DEFAULTS, **unused, **os.environ, "RUNGS_PROGRAM_TABLE": str(table)}
         argv = [
             compiler.project.settings[kind]["program"],
@@ -483,7 +481,7 @@ class Run:
             *arguments.program,
         ]
         argv = sandboxed(argv, module.parent, arguments.program) if arguments.sandbox else argv
-        output = subprocess.DEVNULL if quiet else None
+        output = None if kind == kinds[0] else subprocess.DEVNULL
         self.code = subprocess.run(argv, check=False, env=environment, pass_fds=[table], stdout=output).returncode
         rows = os.pread(table, ROW_BYTES * ROWS_MAX, 0).split(b"\n")
         rows = [row.strip(b"\0 ").decode(errors="replace").split("\t") for row in rows]
@@ -516,19 +514,21 @@ def print_table(runs):
 def main():
     arguments = Arguments(sys.argv[2:])
     compiler = Compiler(modules.Project(pathlib.Path(sys.argv[1]), pathlib.Path(".")), arguments.flags)
-    kinds, runs = KINDS[arguments.kinds], []
+    kinds, built = KINDS[arguments.kinds], {}
     modules.prepare(compiler.project, set(kinds), False)
     with tempfile.TemporaryDirectory(prefix="rungs-try-") as folder:
-        try:
-            for kind in kinds:
+        for kind in kinds:
+            try:
                 if kind in compiler.project.broken:
                     raise modules.Refused(compiler.project.broken[kind])
                 texts = [compiler.text(file) for file in arguments.files]
-                module = compiler.program(texts, kind, pathlib.Path(folder))
-                runs.append(Run(compiler, arguments, kind, module, quiet=bool(runs)))
-        except modules.Refused as error:
-            print(f"rungs try: {error}", file=sys.stderr)
-            return 2
+                built[kind] = compiler.program(texts, kind, pathlib.Path(folder))
+            except modules.Refused as error:
+                alone = kind != "memory" or not built
+                print(f"rungs try: {error}" if alone else f"rungs try: without memory: {error}", file=sys.stderr)
+                if alone:
+                    return 2
+        runs = [Run(compiler, arguments, kind, module, list(built)) for kind, module in built.items()]
     print_table(runs)
     return 1 if any(run.failed for run in runs) else runs[0].code
 
