@@ -69,10 +69,10 @@ int emulator_barrier(EmulatorBarrier kind, int predicate, EmulatorSite site) {
     Fiber *self = engine.current;
     self->barrier = kind;
     self->predicate = predicate;
-    self->unset = values_argument(1);
+    if (values_enabled()) self->unset = values_argument(1);
     self->block->at_barrier++;
     schedule_wait(FIBER_AT_BARRIER, site, barrier_check);
-    values_result(self->unset);
+    if (values_enabled()) values_result(self->unset);
     return (int)self->result;
 }
 
@@ -220,7 +220,7 @@ static uint64_t common_result(const Party *party, EmulatorWarpOp op) {
 /* Of which unset bits? In a ballot each lane has a bit of its own. */
 static UnsetBits common_unset(const Party *party, EmulatorWarpOp op) {
     UnsetBits unset = {0};
-    for (unsigned lane = 0; values_enabled() && lane < WARP_LANES; lane++)
+    for (unsigned lane = 0; lane < WARP_LANES; lane++)
         if (party->lanes[lane] && party->lanes[lane]->call.unset.bits) {
             unset.bits |= op == WARP_BALLOT ? UINT64_C(1) << lane : UINT64_MAX;
             unset.origin = party->lanes[lane]->call.unset.origin;
@@ -240,14 +240,14 @@ static void complete_warp(const Party *party, const Fiber *self) {
     for (unsigned lane = 0; lane < WARP_LANES; lane++)
         if (party->lanes[lane]) check_together(party->lanes[lane], self);
     const uint64_t common = common_result(party, op);
-    const UnsetBits unset = common_unset(party, op);
+    const UnsetBits unset = values_enabled() ? common_unset(party, op) : (UnsetBits){0};
     const bool shuffles = op >= WARP_SHUFFLE && op <= WARP_SHUFFLE_XOR;
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
         Fiber *fiber = party->lanes[lane];
         if (!fiber) continue;
         const Fiber *from = shuffles ? shuffled(party, fiber) : fiber;
         fiber->result = shuffles ? from->call.value : op == WARP_MATCH_ANY ? lanes_with(party, fiber->call.value) : common;
-        fiber->unset = shuffles ? from->call.unset : unset;
+        if (values_enabled()) fiber->unset = shuffles ? from->call.unset : unset;
     }
     if (op == WARP_SYNC) race_warp_sync(self->block, self->thread - lane_of(self), party->present);
     self->block->waiting_lanes[self->thread / WARP_LANES] &= ~party->present;
@@ -267,11 +267,11 @@ uint64_t emulator_warp(EmulatorWarpOp op, unsigned mask, uint64_t value, unsigne
                  lane_of(self), mask);
     if (width == 0 || width > WARP_LANES || (width & (width - 1)))
         fault_at("wrong width", site, NULL, "%s with width %u: a power of two from 1 to 32 is wanted", NAMES[op], width);
-    self->call =
-        (WarpCall){.op = op, .mask = mask, .value = value, .unset = values_argument(2), .operand = operand, .width = width};
+    self->call = (WarpCall){.op = op, .mask = mask, .value = value, .operand = operand, .width = width};
+    if (values_enabled()) self->call.unset = values_argument(2);
     self->block->waiting_lanes[self->thread / WARP_LANES] |= 1u << lane_of(self);
     schedule_wait(FIBER_AT_WARP, site, check_warp);
-    values_result(self->unset);
+    if (values_enabled()) values_result(self->unset);
     return self->result;
 }
 

@@ -7,8 +7,11 @@
 
 #include "emulator/fiber.h"
 
-/* Are the kernels of this program instrumented? */
-bool values_enabled(void);
+/* Are the kernels of this program instrumented? Defined by values_hooks.c, which is linked exactly then. */
+extern const bool values_hooks_linked __attribute__((weak));
+static inline bool values_enabled(void) {
+    return &values_hooks_linked != NULL;
+}
 /* Of these bytes: nobody wrote them; somebody did; they are those of `from`; nobody will touch them again. */
 void values_unset(const void *address, size_t bytes);
 void values_set(const void *address, size_t bytes);

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-extern const bool values_hooks_linked;
 const bool values_hooks_linked = true;
 
 void *__msan_get_context_state(void) {
