@@ -1,6 +1,6 @@
 """`rungs try FILE.cu...` without an op: a CUDA program as it is, compiled by clang and run in the emulator.
 
-    program.py FOLDER FILE.cu... [-I -D and other flags of nvcc] [--emulator address|race|both] [--no-sandbox] [-- ARGUMENTS]
+    program.py FOLDER FILE.cu... [-I -D and other flags of nvcc] [--emulator address|race|memory|both] [--no-sandbox] [-- ARGUMENTS]
 
 FOLDER has settings.json (cmake/modules.cmake). A file is preprocessed, what only nvcc knows is rewritten (CudaText), and the result is
 compiled like a kernel of a variant. Exit code: 1 if a fault was found, 2 if the program cannot be compiled, else the program's own.

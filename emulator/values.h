@@ -27,6 +27,7 @@ void values_thread_start(void);
 UnsetBits values_argument(int index);
 void values_result(UnsetBits unset);
 
+/* What the running function is told of its arguments, in clang's layout. */
 void *values_passed(void);
 
 /* Where the shadow lies, and for each four bytes who is to blame. Bytes that have none are set. */
