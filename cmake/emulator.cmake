@@ -3,6 +3,7 @@
 #
 #     bin/rungs-emulator       AddressSanitizer, UBSan, preemption at every basic block
 #     bin/rungs-emulator-race  the race detector, which also sees uninitialised reads; built for the tests, or when it is asked for
+#     bin/rungs-emulator-memory  values that were never set; likewise, for programs as they are alone
 if(RUNGS_EMULATOR)
     find_program(RUNGS_CLANGXX NAMES clang++ clang++-14 clang++-15 clang++-16 clang++-17 clang++-18 clang++-19)
     if(NOT RUNGS_CLANGXX)
@@ -17,20 +18,31 @@ set(emulator_flags_plain -fsanitize-coverage=trace-pc,edge,no-prune) # calls the
 set(emulator_flags_asan -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=function,vptr ${emulator_flags_plain})
 set(emulator_flags_race -fsanitize=thread -mllvm -tsan-distinguish-volatile -mllvm -tsan-instrument-read-before-write=1
     -mllvm -tsan-instrument-func-entry-exit=0)
+set(emulator_flags_memory -fsanitize=kernel-memory -fignore-exceptions -fno-discard-value-names ${emulator_flags_plain})
 set(emulator_link_plain)
 set(emulator_link_asan -fsanitize=address,undefined -fno-sanitize=function,vptr)
 set(emulator_link_race)
+set(emulator_link_memory)
 set(emulator_hooks_plain -Wl,-u,__sanitizer_cov_trace_pc) # what modules call
 set(emulator_hooks_asan ${emulator_hooks_plain})
 set(emulator_hooks_race -Wl,-u,race_hooks_linked)
+set(emulator_hooks_memory ${emulator_hooks_plain} -Wl,-u,values_hooks_linked)
 # In kernels malloc() is the device's heap; copies of structures are calls of these, which the race detector has to see.
-foreach(kind plain asan race)
+foreach(kind plain asan race memory)
     set(emulator_names_${kind} --redefine-sym malloc=emulator_malloc --redefine-sym free=emulator_free)
 endforeach()
 list(APPEND emulator_names_race --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove
                                 --redefine-sym memset=__tsan_memset)
+foreach(function modf modff frexp frexpf sincos sincosf) # of libm, that write memory
+    list(APPEND emulator_names_memory --redefine-sym ${function}=emulator_${function})
+endforeach()
 set(RUNGS_EMULATOR_PROGRAM_asan rungs-emulator)
 set(RUNGS_EMULATOR_PROGRAM_race rungs-emulator-race)
+set(RUNGS_EMULATOR_PROGRAM_memory rungs-emulator-memory)
+set(RUNGS_EMULATOR_KINDS asan race)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64) # clang has no kernel-memory elsewhere
+    list(APPEND RUNGS_EMULATOR_KINDS memory)
+endif()
 
 # Places in messages begin below the project's folder: in debug information it is called /rungs (emulator/symbol.c), and the sanitizer is
 # told its depth.
@@ -122,7 +134,7 @@ endfunction()
 
 # rungs_emulator(PROJECT): the emulator's programs with the project's ops.
 function(rungs_emulator project)
-    foreach(kind asan race)
+    foreach(kind ${RUNGS_EMULATOR_KINDS})
         emulator_program(${RUNGS_EMULATOR_PROGRAM_${kind}} ${kind} PROJECT ${project} FOLDER bin WHOLE ${project}_reference
                          LINK $<TARGET_FILE:rungs_emulator_host>)
     endforeach()

@@ -96,7 +96,7 @@ if(RUNGS_EMULATOR)
                                                             $<BUILD_INTERFACE:-Werror>)
 
     file(GLOB engine CONFIGURE_DEPENDS emulator/*.c)
-    set(hooks ${PROJECT_SOURCE_DIR}/emulator/hooks.c ${PROJECT_SOURCE_DIR}/emulator/coverage.c) # each is in the programs that watch so
+    set(hooks ${PROJECT_SOURCE_DIR}/emulator/hooks.c ${PROJECT_SOURCE_DIR}/emulator/values_hooks.c ${PROJECT_SOURCE_DIR}/emulator/coverage.c) # each is in the programs that watch so
     list(REMOVE_ITEM engine ${PROJECT_SOURCE_DIR}/emulator/main.c ${hooks})
     add_library(rungs_emulator_engine STATIC ${engine})
     add_library(rungs_emulator_hooks STATIC ${hooks})

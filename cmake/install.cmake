@@ -15,9 +15,11 @@ set(libraries rungs_options rungs_base rungs_verify rungs_plan rungs_device rung
 if(RUNGS_EMULATOR)
     list(APPEND libraries rungs_emulator_options rungs_emulator_engine rungs_emulator_hooks rungs_emulator_host)
     install(PROGRAMS ${CMAKE_BINARY_DIR}/bin/rungs-emulator DESTINATION bin)
-    install(PROGRAMS ${CMAKE_BINARY_DIR}/bin/rungs-emulator-race DESTINATION bin OPTIONAL)
-    if(NOT RUNGS_TESTS) # a build for packages: `rungs try` looks for races, too
-        add_custom_target(emulator_race ALL DEPENDS rungs-emulator-race)
+    install(PROGRAMS ${CMAKE_BINARY_DIR}/bin/rungs-emulator-race ${CMAKE_BINARY_DIR}/bin/rungs-emulator-memory DESTINATION bin OPTIONAL)
+    if(NOT RUNGS_TESTS) # a build for packages: `rungs try` has all emulators
+        foreach(kind ${RUNGS_EMULATOR_KINDS})
+            add_custom_target(emulator_${kind} ALL DEPENDS ${RUNGS_EMULATOR_PROGRAM_${kind}})
+        endforeach()
     endif()
 endif()
 install(TARGETS rungs DESTINATION bin)

@@ -483,13 +483,13 @@ def installed_settings(project):
     settings |= {"build": "", "commands": "", "probe": "", "launcher": [], "compile": {}}
     for language in ["c", *(["cu"] if settings["native"] else [])]:
         settings["compile"][language] = without_paths(project.compiler(language)[len(project.settings["launcher"]) :])
-    for kind in ("asan", "race"):
+    for kind in ("asan", "race", "memory"):
         if kind in settings:
             settings[kind] |= {"compile": without_paths(settings[kind]["compile"]), "targets": []}
     root, build = settings["root"], project.settings["build"]
     compilers = [
         settings["compile"].get("cu", []),
-        *(settings[kind]["compile"] for kind in ("asan", "race") if kind in settings),
+        *(settings[kind]["compile"] for kind in ("asan", "race", "memory") if kind in settings),
     ]
     paths = [pathlib.Path(word) for words in compilers for word in words if word.startswith("/")]
     toolkits = {path.parent for path in paths if path.name == "include"} | {

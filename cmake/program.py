@@ -1,6 +1,6 @@
 """`rungs try FILE.cu...` without an op: a CUDA program as it is, compiled by clang and run in the emulator.
 
-    program.py FOLDER FILE.cu... [-I -D and other flags of nvcc] [--emulator address|race|both] [--no-sandbox] [-- ARGUMENTS]
+    program.py FOLDER FILE.cu... [-I -D and other flags of nvcc] [--emulator address|race|memory|both] [--no-sandbox] [-- ARGUMENTS]
 
 FOLDER has settings.json (cmake/modules.cmake). A file is preprocessed, what only nvcc knows is rewritten (CudaText), and the result is
 compiled like a kernel of a variant. Exit code: 1 if a fault was found, 2 if the program cannot be compiled, else the program's own.
@@ -26,7 +26,7 @@ WITH_VALUE = "-I -D -U -std -isystem -include -Xcompiler -Xptxas -Xlinker -arch 
 ROW_BYTES, ROWS_MAX = 512, 1024  # emulator/program.c
 FAULT_EXIT_CODE = 86  # emulator/fault.h
 CRASHES = signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
-KINDS = {"address": ["asan"], "race": ["race"], "both": ["asan", "race"]}
+KINDS = {"address": ["asan"], "race": ["race"], "memory": ["memory"], "both": ["asan", "race", "memory"]}
 DEFAULTS = {"UBSAN_OPTIONS": "halt_on_error=0", "RUNGS_EMULATOR_SCHEDULES": "6"}
 # Of what the emulators do not see: local variables.
 WARNINGS = "-Wno-everything", "-Wuninitialized", "-Wsometimes-uninitialized"
@@ -445,7 +445,7 @@ def undefined(file):
     return {
         name
         for name in found
-        if "@" not in name and not name.startswith(("__asan", "__ubsan", "__sanitizer", "__tsan"))
+        if "@" not in name and not name.startswith(("__asan", "__ubsan", "__sanitizer", "__tsan", "__msan"))
     }
 
 
@@ -466,11 +466,13 @@ def sandboxed(argv, to, named):
 class Run:
     """One run of the program: its exit code, and what is known of its kernels."""
 
-    def __init__(self, compiler, arguments, kind, module, quiet):
+    def __init__(self, compiler, arguments, kind, module, kinds):
         self.kind = kind
         table = os.memfd_create("kernels")
         os.ftruncate(table, ROW_BYTES * ROWS_MAX)
-        environment = {**DEFAULTS, **os.environ, "RUNGS_PROGRAM_TABLE": str(table)}
+        # Whether the value of an uninitialised read is used: the memory emulator knows.
+        unused = {"RUNGS_EMULATOR_INIT": "1"} if "memory" in kinds else {}
+        environment = {**DEFAULTS, **unused, **os.environ, "RUNGS_PROGRAM_TABLE": str(table)}
         argv = [
             compiler.project.settings[kind]["program"],
             "--program",
@@ -479,13 +481,13 @@ class Run:
             *arguments.program,
         ]
         argv = sandboxed(argv, module.parent, arguments.program) if arguments.sandbox else argv
-        output = subprocess.DEVNULL if quiet else None
+        output = None if kind == kinds[0] else subprocess.DEVNULL
         self.code = subprocess.run(argv, check=False, env=environment, pass_fds=[table], stdout=output).returncode
         rows = os.pread(table, ROW_BYTES * ROWS_MAX, 0).split(b"\n")
         rows = [row.strip(b"\0 ").decode(errors="replace").split("\t") for row in rows]
         self.rows = {row[0]: (*map(int, row[1:4]), row[4]) for row in rows if len(row) == 5}
         kinds = [kind for *_, found in self.rows.values() for kind in found.split(", ") if kind]
-        self.failed = bool(kinds)
+        self.failed = any(not kind.startswith("note: ") for kind in kinds)
         crashed = (
             -self.code if self.code < 0 else self.code - 128 if arguments.sandbox else 0
         )  # bwrap's code for a signal
@@ -512,19 +514,21 @@ def print_table(runs):
 def main():
     arguments = Arguments(sys.argv[2:])
     compiler = Compiler(modules.Project(pathlib.Path(sys.argv[1]), pathlib.Path(".")), arguments.flags)
-    kinds, runs = KINDS[arguments.kinds], []
+    kinds, built = KINDS[arguments.kinds], {}
     modules.prepare(compiler.project, set(kinds), False)
     with tempfile.TemporaryDirectory(prefix="rungs-try-") as folder:
-        try:
-            for kind in kinds:
+        for kind in kinds:
+            try:
                 if kind in compiler.project.broken:
                     raise modules.Refused(compiler.project.broken[kind])
                 texts = [compiler.text(file) for file in arguments.files]
-                module = compiler.program(texts, kind, pathlib.Path(folder))
-                runs.append(Run(compiler, arguments, kind, module, quiet=bool(runs)))
-        except modules.Refused as error:
-            print(f"rungs try: {error}", file=sys.stderr)
-            return 2
+                built[kind] = compiler.program(texts, kind, pathlib.Path(folder))
+            except modules.Refused as error:
+                alone = kind != "memory" or not built
+                print(f"rungs try: {error}" if alone else f"rungs try: without memory: {error}", file=sys.stderr)
+                if alone:
+                    return 2
+        runs = [Run(compiler, arguments, kind, module, list(built)) for kind, module in built.items()]
     print_table(runs)
     return 1 if any(run.failed for run in runs) else runs[0].code
 

@@ -5,6 +5,7 @@
 #include "emulator/memory.h"
 #include "emulator/program.h"
 #include "emulator/race.h"
+#include "emulator/values.h"
 
 void *stream_given(void) {
     static char stream; /* its address is unlike any a variant could make up: not NULL, not cudaStreamPerThread */
@@ -26,7 +27,7 @@ static void emulator_close(void) {}
 
 static Status emulator_allocate(size_t bytes, void **out) {
     TRY(arena_allocate(bytes, out));
-    race_host_allocated(*out, bytes);
+    memory_unset(*out, bytes);
     return STATUS_OK;
 }
 
@@ -38,7 +39,7 @@ static Status emulator_copy_in(void *device, const void *host, size_t bytes) {
     arena_open();
     bytes_copy(device, host, bytes);
     arena_close();
-    race_host_wrote(device, bytes);
+    memory_set(device, bytes);
     return STATUS_OK;
 }
 
@@ -46,6 +47,7 @@ static Status emulator_copy_out(void *host, const void *device, size_t bytes) {
     arena_open();
     bytes_copy(host, device, bytes);
     arena_close();
+    values_copied_to_host(device, bytes);
     return STATUS_OK;
 }
 
@@ -54,7 +56,7 @@ static Status emulator_fill(void *device, unsigned char byte, size_t bytes) {
     arena_open();
     bytes_fill(device, byte, bytes);
     arena_close();
-    race_host_allocated(device, bytes);
+    memory_unset(device, bytes);
     return STATUS_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "emulator/memory.h"
 #include "emulator/program.h"
 #include "emulator/race.h"
+#include "emulator/values.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -310,6 +311,10 @@ static void on_crash(int number, siginfo_t *info, void *context) {
     if (engine.current)
         fault_at("undefined behaviour", (EmulatorSite){0}, pc, "%s",
                  number == SIGFPE ? "an integer is divided by zero, or the quotient is too large" : strsignal(number));
+    if (number == SIGABRT && values_enabled()) {
+        say("rungs-emulator: host code aborts; this way of watching has no C++ exceptions: the others tell whether it is one\n");
+        _exit(2);
+    }
     fault_at("crash", (EmulatorSite){0}, pc, "host code: %s", strsignal(number));
 }
 

@@ -17,13 +17,15 @@ typedef struct EmulatorSettings {
     long long seed;             /* RUNGS_EMULATOR_SEED */
     long long resident_blocks;  /* RUNGS_EMULATOR_BLOCKS: how many blocks run at once */
     long long watchdog_seconds; /* RUNGS_EMULATOR_WATCHDOG: CPU seconds without progress until a launch counts as hung */
-    long long uninitialised;    /* RUNGS_EMULATOR_INIT=0 switches the report of uninitialised reads off (race builds) */
-    long long same_value;       /* RUNGS_EMULATOR_SAME_VALUE: 0 silent, 1 a note, 2 an error (race builds) */
+    long long uninitialised;    /* RUNGS_EMULATOR_INIT: uninitialised reads (race builds): a Class */
+    long long same_value;       /* RUNGS_EMULATOR_SAME_VALUE (race builds): a Class */
+    long long unset_copies;     /* RUNGS_EMULATOR_UNSET_COPIES: of memory that nobody wrote, to the host (memory builds): a Class */
     long long schedules;        /* RUNGS_EMULATOR_SCHEDULES: of a launch, until so many find nothing new (race builds) */
     long long relaxed_volatile; /* RUNGS_EMULATOR_VOLATILE=0: volatile accesses race as plain ones do (race builds) */
 } EmulatorSettings;
 
-enum { SAME_VALUE_SILENT, SAME_VALUE_NOTE, SAME_VALUE_ERROR };
+/* What a class of findings is. */
+enum { CLASS_SILENT, CLASS_NOTE, CLASS_ERROR };
 
 extern EmulatorSettings emulator_settings;
 
@@ -58,10 +60,17 @@ typedef struct Stack {
     size_t bytes;
 } Stack;
 
+/* The bits of a value that were never set, and who is to blame (values.h). */
+typedef struct UnsetBits {
+    uint64_t bits;
+    uint32_t origin;
+} UnsetBits;
+
 typedef struct WarpCall {
     EmulatorWarpOp op;
     unsigned mask, operand, width;
     uint64_t value;
+    UnsetBits unset;
 } WarpCall;
 
 /* An asynchronous copy that nobody waited for yet; the oldest first. */
@@ -93,6 +102,7 @@ typedef struct Fiber {
     int predicate;
     WarpCall call;
     uint64_t result;           /* of the operation it waited in */
+    UnsetBits unset;           /* of the result */
     AsyncCopy *copies, *bound; /* bound: to a barrier */
     unsigned copy_groups;      /* committed */
 } __attribute__((aligned(64))) Fiber;

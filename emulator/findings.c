@@ -86,7 +86,10 @@ static void report_unwritten(Unwritten *note) {
     Fiber *const self = engine.current;
     note->state = DONE;
     engine.current = NULL; /* the last thread that ended is not the cause */
-    fault_more("uninitialised read", NULL, "%s", note->text);
+    if (emulator_settings.uninitialised == CLASS_ERROR)
+        fault_more("uninitialised read", NULL, "%s", note->text);
+    else
+        fault_announce("note: uninitialised read", NULL, "%s", note->text);
     engine.current = self;
 }
 
@@ -154,7 +157,7 @@ static int same_value_count;
 
 static void note_same_value(const Access *mine, const Access *other, const void *address, size_t bytes) {
     char what[ADDRESS_TEXT_MAX], first[LINE_MAX + 2 * PLACE_MAX], second[LINE_MAX + 2 * PLACE_MAX];
-    if (same_value_count == FAULTS_MAX || emulator_settings.same_value == SAME_VALUE_SILENT) return;
+    if (same_value_count == FAULTS_MAX || emulator_settings.same_value == CLASS_SILENT) return;
     if (!add(&same_values, mine, other)) return;
     snprintf(same_value_texts[same_value_count++], MESSAGE_MAX,
              "%s what %s, the same %zu bytes at %s, and nothing orders the two (%s)", describe_access(mine, first, sizeof first),
@@ -163,7 +166,7 @@ static void note_same_value(const Access *mine, const Access *other, const void 
 
 static void report_same_values(void) {
     for (int i = 0; i < same_value_count; i++)
-        if (emulator_settings.same_value == SAME_VALUE_ERROR)
+        if (emulator_settings.same_value == CLASS_ERROR)
             fault_more("same-value race", NULL, "%s", same_value_texts[i]);
         else
             fault_announce("note: same-value race", NULL, "%s", same_value_texts[i]);

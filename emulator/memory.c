@@ -3,6 +3,7 @@
 #include "emulator/memory.h"
 #include "emulator/fault.h"
 #include "emulator/race.h"
+#include "emulator/values.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -99,6 +100,7 @@ Status arena_release(void *pointer) {
     (void)mprotect(allocation->pages, allocation->page_bytes, PROT_NONE);
     (void)madvise(allocation->pages, allocation->page_bytes, MADV_DONTNEED);
     race_host_released(allocation->pages, allocation->page_bytes);
+    values_release(allocation->pages, allocation->page_bytes);
     return STATUS_OK;
 }
 
@@ -183,6 +185,16 @@ bool arena_describe(const void *address, char *text, size_t size) {
     return true;
 }
 
+void memory_unset(const void *address, size_t bytes) {
+    race_host_allocated(address, bytes);
+    values_unset(address, bytes);
+}
+
+void memory_set(const void *address, size_t bytes) {
+    race_host_wrote(address, bytes);
+    values_set(address, bytes);
+}
+
 /* ---- The heap: one device allocation as large as the limit, handed out from its beginning, each piece with forbidden bytes behind
  * it. */
 
@@ -243,7 +255,7 @@ static void *device_malloc(size_t bytes) {
     heap_used += taken;
     live_bytes += bytes;
     sanitizer_allow(data, bytes);
-    race_host_allocated(data, bytes);
+    memory_unset(data, bytes);
     return data;
 }
 

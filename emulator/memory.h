@@ -46,6 +46,10 @@ size_t heap_in_use(void);
 void *emulator_malloc(size_t bytes);
 void emulator_free(void *pointer);
 
+/* Of device memory, to those who watch it: its contents are undefined; somebody wrote them. */
+void memory_unset(const void *address, size_t bytes);
+void memory_set(const void *address, size_t bytes);
+
 /* Shared memory: dynamic, allocated to the byte for each block; static, one place that resident blocks take turns in. */
 /* Finds the __shared__ variables of the launch's source file. */
 void shared_launch_start(const EmulatorLaunch *launch);

@@ -4,6 +4,7 @@
 #include "emulator/memory.h"
 #include "emulator/program.h"
 #include "emulator/race.h"
+#include "emulator/values.h"
 
 #include <cuda_runtime_api.h>
 
@@ -74,7 +75,7 @@ cudaError_t cudaMemsetAsync(void *device, int value, size_t bytes, cudaStream_t 
     arena_open();
     bytes_fill(device, (unsigned char)value, bytes);
     arena_close();
-    if (arena_contains(device)) race_host_wrote(device, bytes);
+    memory_set(device, bytes);
     return cudaSuccess;
 }
 
@@ -89,7 +90,9 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     arena_open();
     bytes_copy(to, from, bytes);
     arena_close();
-    if (arena_contains(to)) race_host_wrote(to, bytes);
+    if (to_device || arena_contains(to)) memory_set(to, bytes);
+    if (to_device && from_device) values_copy(to, from, bytes);
+    if (from_device && !to_device) values_copied_to_host(from, bytes);
     return cudaSuccess;
 }
 
@@ -98,9 +101,9 @@ cudaError_t cudaMallocAsync(void **out, size_t bytes, cudaStream_t stream) {
     if (arena_allocate(bytes, out) != STATUS_OK) return fail(cudaErrorMemoryAllocation);
     if (program_shares()) {
         arena_share(*out);
-        race_host_wrote(*out, bytes);
+        memory_set(*out, bytes);
     } else {
-        race_host_allocated(*out, bytes);
+        memory_unset(*out, bytes);
     }
     return cudaSuccess;
 }

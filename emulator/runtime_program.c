@@ -54,7 +54,7 @@ static cudaError_t allocate_shared(void **out, size_t bytes) {
     const cudaError_t error = cudaMalloc(out, bytes);
     if (error != cudaSuccess) return error;
     arena_share(*out);
-    race_host_wrote(*out, bytes);
+    memory_set(*out, bytes);
     return cudaSuccess;
 }
 

@@ -6,6 +6,7 @@
 #include "emulator/memory.h"
 #include "emulator/program.h"
 #include "emulator/race.h"
+#include "emulator/values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,7 @@ static void block_start(Block *block, int slot, uint64_t linear) {
     block->ready_count = block->threads;
     shared_block_start(block);
     race_block_start(block);
+    values_block_start(block);
 }
 
 static void block_finish(Block *block) {
@@ -206,6 +208,7 @@ static void fiber_end(Fiber *self) {
 
 static void fiber_enter(void) {
     after_switch();
+    values_thread_start();
     engine.launch->enter(engine.launch->arguments);
     fiber_end(engine.current);
     fault_internal("a thread that had ended was resumed");

@@ -10,8 +10,9 @@ EmulatorSettings emulator_settings = {.seed = 1,
                                       .order = ORDER_RANDOM,
                                       .resident_blocks = 4,
                                       .watchdog_seconds = 60,
-                                      .uninitialised = 1,
-                                      .same_value = SAME_VALUE_ERROR,
+                                      .uninitialised = CLASS_ERROR,
+                                      .same_value = CLASS_ERROR,
+                                      .unset_copies = CLASS_NOTE,
                                       .schedules = 1,
                                       .relaxed_volatile = 1};
 
@@ -24,8 +25,9 @@ static const struct {
     {"RUNGS_EMULATOR_SEED", 0, 1LL << 52, &emulator_settings.seed},
     {"RUNGS_EMULATOR_BLOCKS", 1, RESIDENT_MAX, &emulator_settings.resident_blocks},
     {"RUNGS_EMULATOR_WATCHDOG", 1, 1000000, &emulator_settings.watchdog_seconds},
-    {"RUNGS_EMULATOR_INIT", 0, 1, &emulator_settings.uninitialised},
+    {"RUNGS_EMULATOR_INIT", 0, 2, &emulator_settings.uninitialised},
     {"RUNGS_EMULATOR_SAME_VALUE", 0, 2, &emulator_settings.same_value},
+    {"RUNGS_EMULATOR_UNSET_COPIES", 0, 2, &emulator_settings.unset_copies},
     {"RUNGS_EMULATOR_SCHEDULES", 1, 1000, &emulator_settings.schedules},
     {"RUNGS_EMULATOR_VOLATILE", 0, 1, &emulator_settings.relaxed_volatile},
 };

@@ -4,6 +4,7 @@
 #include "emulator/fault.h"
 #include "emulator/memory.h"
 #include "emulator/race.h"
+#include "emulator/values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static void check_convergence(const Block *block) {
     }
 }
 
-static int reduce_barrier(const Block *block) {
+static int reduce_barrier(const Block *block, UnsetBits *unset) {
     int count = 0, all = 1, any = 0;
     EmulatorBarrier kind = BARRIER_PLAIN;
     for (unsigned i = 0; i < block->threads; i++) {
@@ -37,18 +38,21 @@ static int reduce_barrier(const Block *block) {
         count += fiber->predicate != 0;
         all &= fiber->predicate != 0;
         any |= fiber->predicate != 0;
+        if (fiber->unset.bits) *unset = (UnsetBits){UINT64_MAX, fiber->unset.origin};
     }
     return kind == BARRIER_COUNT ? count : kind == BARRIER_AND ? all : any;
 }
 
 static void complete_barrier(Block *block) {
     check_convergence(block);
-    const int result = reduce_barrier(block);
+    UnsetBits unset = {0};
+    const int result = reduce_barrier(block, &unset);
     race_block_barrier(block);
     for (unsigned i = 0; i < block->threads; i++) {
         Fiber *fiber = &block->fibers[i];
         if (fiber->state != FIBER_AT_BARRIER) continue;
         fiber->result = (uint64_t)result;
+        fiber->unset = unset;
         schedule_wake(fiber);
     }
     block->at_barrier = 0;
@@ -65,8 +69,10 @@ int emulator_barrier(EmulatorBarrier kind, int predicate, EmulatorSite site) {
     Fiber *self = engine.current;
     self->barrier = kind;
     self->predicate = predicate;
+    if (values_enabled()) self->unset = values_argument(1);
     self->block->at_barrier++;
     schedule_wait(FIBER_AT_BARRIER, site, barrier_check);
+    if (values_enabled()) values_result(self->unset);
     return (int)self->result;
 }
 
@@ -152,13 +158,13 @@ static unsigned source_lane(const Fiber *fiber) {
     }
 }
 
-static uint64_t shuffle(const Party *party, const Fiber *fiber) {
+static const Fiber *shuffled(const Party *party, const Fiber *fiber) {
     const unsigned from = source_lane(fiber);
     if (!party->lanes[from])
         fault_at("shuffle from an absent lane", fiber->site, NULL, "%s in lane %u reads lane %u, which %s: the value is undefined",
                  NAMES[fiber->call.op], lane_of(fiber), from,
                  fiber->call.mask >> from & 1 ? "has ended or does not exist" : "is not in the mask");
-    return party->lanes[from]->call.value;
+    return party->lanes[from];
 }
 
 static uint64_t combine(EmulatorWarpOp op, uint64_t a, uint64_t b) {
@@ -211,6 +217,17 @@ static uint64_t common_result(const Party *party, EmulatorWarpOp op) {
     }
 }
 
+/* Of which unset bits? In a ballot each lane has a bit of its own. */
+static UnsetBits common_unset(const Party *party, EmulatorWarpOp op) {
+    UnsetBits unset = {0};
+    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+        if (party->lanes[lane] && party->lanes[lane]->call.unset.bits) {
+            unset.bits |= op == WARP_BALLOT ? UINT64_C(1) << lane : UINT64_MAX;
+            unset.origin = party->lanes[lane]->call.unset.origin;
+        }
+    return unset;
+}
+
 static uint64_t lanes_with(const Party *party, uint64_t value) {
     uint64_t found = 0;
     for (unsigned lane = 0; lane < WARP_LANES; lane++)
@@ -223,12 +240,14 @@ static void complete_warp(const Party *party, const Fiber *self) {
     for (unsigned lane = 0; lane < WARP_LANES; lane++)
         if (party->lanes[lane]) check_together(party->lanes[lane], self);
     const uint64_t common = common_result(party, op);
+    const UnsetBits unset = values_enabled() ? common_unset(party, op) : (UnsetBits){0};
+    const bool shuffles = op >= WARP_SHUFFLE && op <= WARP_SHUFFLE_XOR;
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
         Fiber *fiber = party->lanes[lane];
         if (!fiber) continue;
-        fiber->result = op >= WARP_SHUFFLE && op <= WARP_SHUFFLE_XOR ? shuffle(party, fiber)
-                        : op == WARP_MATCH_ANY                       ? lanes_with(party, fiber->call.value)
-                                                                     : common;
+        const Fiber *from = shuffles ? shuffled(party, fiber) : fiber;
+        fiber->result = shuffles ? from->call.value : op == WARP_MATCH_ANY ? lanes_with(party, fiber->call.value) : common;
+        if (values_enabled()) fiber->unset = shuffles ? from->call.unset : unset;
     }
     if (op == WARP_SYNC) race_warp_sync(self->block, self->thread - lane_of(self), party->present);
     self->block->waiting_lanes[self->thread / WARP_LANES] &= ~party->present;
@@ -249,8 +268,10 @@ uint64_t emulator_warp(EmulatorWarpOp op, unsigned mask, uint64_t value, unsigne
     if (width == 0 || width > WARP_LANES || (width & (width - 1)))
         fault_at("wrong width", site, NULL, "%s with width %u: a power of two from 1 to 32 is wanted", NAMES[op], width);
     self->call = (WarpCall){.op = op, .mask = mask, .value = value, .operand = operand, .width = width};
+    if (values_enabled()) self->call.unset = values_argument(2);
     self->block->waiting_lanes[self->thread / WARP_LANES] |= 1u << lane_of(self);
     schedule_wait(FIBER_AT_WARP, site, check_warp);
+    if (values_enabled()) values_result(self->unset);
     return self->result;
 }
 
@@ -324,6 +345,8 @@ static void copy_finish(AsyncCopy **at) {
     race_copy_finish(copy);
     bytes_copy(copy->to, copy->from, copy->bytes);
     bytes_fill(copy->to + copy->bytes, 0, copy->zeros);
+    values_copy(copy->to, copy->from, copy->bytes);
+    values_set(copy->to + copy->bytes, copy->zeros);
     *at = copy->next;
     free(copy);
 }

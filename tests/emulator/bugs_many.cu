@@ -33,7 +33,7 @@ static __global__ void stop() {
 /* BUG: a trap. That all threads store one value is not to be told. */
 static Status run_silent_same_values(const Device *device) {
     int *same;
-    emulator_settings.same_value = SAME_VALUE_SILENT;
+    emulator_settings.same_value = CLASS_SILENT;
     TRY(make_array<int>(device, NULL, 1, &same));
     TRY(launch(same_values, {1, THREADS, 0, device->stream()}, same));
     return launch(stop, {1, 1, 0, device->stream()});

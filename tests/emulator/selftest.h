@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* How the kernels of this program are watched. */
-enum { KIND_PLAIN, KIND_ASAN, KIND_RACE, KIND_COUNT };
+enum { KIND_PLAIN, KIND_ASAN, KIND_RACE, KIND_MEMORY, KIND_COUNT };
 
 /* A result that is not what it should be: run() returns STATUS_CHECK. Otherwise the first words of the report. */
 #define WRONG "wrong result"

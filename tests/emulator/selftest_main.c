@@ -1,6 +1,6 @@
 /* Runs every self test in a process of its own: clean kernels in every order and with several seeds, bugs in random order.
  *
- *     emulator_selftest plain|asan|race [words of one test's name [seeds of clean kernels]]
+ *     emulator_selftest plain|asan|race|memory [words of one test's name [seeds of clean kernels]]
  *
  * Prints a line per failure and a count. */
 #include "selftest.h"
@@ -17,7 +17,7 @@
 
 enum { BUG_SEEDS = 4, TIME_LIMIT_SECONDS = 100, OUTPUT_MAX = 16384, WRONG_EXIT_CODE = 3 };
 
-static const char *const KINDS[KIND_COUNT] = {"plain", "asan", "race"};
+static const char *const KINDS[KIND_COUNT] = {"plain", "asan", "race", "memory"};
 static int checks, failures, clean_seeds = 6;
 
 typedef struct Outcome {
@@ -74,8 +74,8 @@ static void run_clean(const SelfTest *test) {
                                                .order = (EmulatorOrder)order,
                                                .resident_blocks = seed == 1 ? 1 : 4,
                                                .watchdog_seconds = 10,
-                                               .uninitialised = true,
-                                               .same_value = SAME_VALUE_ERROR,
+                                               .uninitialised = CLASS_ERROR,
+                                               .same_value = CLASS_ERROR,
                                                .schedules = 1,
                                                .relaxed_volatile = true};
             Outcome outcome;
@@ -109,8 +109,8 @@ static void run_bug(const SelfTest *test, int kind) {
                                            .order = ORDER_RANDOM,
                                            .resident_blocks = 4,
                                            .watchdog_seconds = 1,
-                                           .uninitialised = true,
-                                           .same_value = SAME_VALUE_ERROR,
+                                           .uninitialised = CLASS_ERROR,
+                                           .same_value = CLASS_ERROR,
                                            .schedules = 1,
                                            .relaxed_volatile = true};
         run(test, &settings, &outcome);
@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
     while (argc > 1 && kind < KIND_COUNT && strcmp(argv[1], KINDS[kind]) != 0) kind++;
     if (argc > 3) clean_seeds = atoi(argv[3]);
     if (argc < 2 || argc > 4 || kind == KIND_COUNT || clean_seeds < 1) {
-        fprintf(stderr, "usage: %s plain|asan|race [words of a test's name [seeds]]\n", argv[0]);
+        fprintf(stderr, "usage: %s plain|asan|race|memory [words of a test's name [seeds]]\n", argv[0]);
         return 2;
     }
     for (size_t i = 0; i < sizeof CLEAN / sizeof *CLEAN; i++)

@@ -35,6 +35,7 @@ OTHERS = re.compile(
 SIZES = re.compile(r"\bint (B|T|C|V|NH|repeat_times|num_repeats?) = \d+;")  # of llm.c, which are for whole GPUs
 SMALL = {"T": 32, "C": 128, "V": 130}
 SECONDS = int(os.environ.get("RACES_SECONDS", "60"))
+EMULATOR = os.environ.get("RACES_EMULATOR", "race")
 
 
 def drawn(repository, folder, seed):
@@ -56,7 +57,7 @@ def drawn(repository, folder, seed):
 
 
 def attempt(here, source, flags, words):
-    argv = [samples.RUNGS, "try", source, *flags, "--emulator", "race", "--no-sandbox", "--", *words]
+    argv = [samples.RUNGS, "try", source, *flags, "--emulator", EMULATOR, "--no-sandbox", "--", *words]
     done = subprocess.run(
         argv,
         cwd=here,

@@ -286,7 +286,7 @@ def test_in_paths_with_blanks(world):
 def test_no_emulator_and_no_gpu(world):
     (world.program.parent / "rungs-emulator").unlink(missing_ok=True)
     settings = json.loads((world.modules / "settings.json").read_text())
-    without = {name: value for name, value in settings.items() if name not in ("asan", "race", "engine")}
+    without = {name: value for name, value in settings.items() if name not in ("asan", "race", "memory", "engine")}
     (world.modules / "settings.json").write_text(json.dumps(without | {"emulated": False}))
     world.write("cpu_it.c", variant("cpu_it"))
     world.write("cuda_it.cu", (SOURCE / "impls/double/cuda_naive.cu").read_text().replace("cuda_naive", "cuda_it"))

@@ -264,7 +264,7 @@ def test_one_kernels_race_does_not_hide_anothers_and_schedules_are_counted(tmp_p
 
 
 def test_a_local_variable_that_is_not_initialised_is_told_once(tmp_path):
-    """By the compiler: the emulators do not see it. Of CUDA's headers and of what is right nothing is said."""
+    """By the compiler, as the value goes nowhere. Of CUDA's headers and of what is right nothing is said."""
     (tmp_path / "k.cu").write_text(
         "#include <cuda_fp16.h>\n__global__ void k(int *x) {\n    int code, right = 1;\n    if (x[0] > 5) code = 1;\n    x[0] = code + right;\n}\n"
         "int main() {\n    int *x;\n    cudaMalloc(&x, 4);\n    cudaMemset(x, 0, 4);\n    k<<<1, 1>>>(x);\n}\n"
@@ -312,3 +312,54 @@ def test_causes_of_missed_races_and_false_alarms(kernel, found, volatile_as_plai
     if volatile_as_plain:
         monkeypatch.setenv("RUNGS_EMULATOR_VOLATILE", "0")
         assert row(attempt(*words), kernel)[2] == volatile_as_plain
+
+
+VALUE, NOTE = "uninitialised value", "note: copy of unset memory"
+USES = [
+    *("branch", "address", "copied_to_host", "by_shuffle", "by_vote", "by_barrier", "by_shared"),
+    *("by_asynchronous_copy", "by_atomic", "by_local", "by_heap"),
+]
+RIGHT = [
+    *("unused_right", "shuffle_right", "ballot_right", "shared_right", "asynchronous_copy_right", "exchange_right"),
+    *("local_right", "structure_right", "library_right"),
+]
+
+
+@pytest.mark.parametrize("kernels", [USES[:6], USES[6:], RIGHT])
+def test_values_that_were_never_set(kernels):
+    """A process says ten things at most."""
+    done = attempt("unset.cu", "--emulator", "memory", "--", *kernels)
+    found = {kernel: row(done, kernel)[2] for kernel in kernels}
+    assert found == {kernel: VALUE if kernel in USES else "-" for kernel in kernels}, done.stderr
+    assert done.stderr.count("rungs-emulator: ") == sum(kernel in USES for kernel in kernels), done.stderr
+    assert done.returncode == (kernels is not RIGHT)
+
+
+def test_what_an_unset_value_is_of_and_where_it_was_stored():
+    said = attempt("unset.cu", "--emulator", "memory", "--", "copied_to_host").stderr
+    assert f"{VALUE}: byte 128 of device array 3 (256 bytes), which is copied to the host" in said
+    assert (
+        "device array 2 (256 bytes) held before anything was written there; kernel copied_to_host, at unset.cu:23"
+        in said
+    )
+    assert "the local variable sums" in attempt("unset.cu", "--emulator", "memory", "--", "by_local").stderr
+
+
+def test_reads_that_nobody_uses_and_copies_of_unset_memory_are_classes_of_their_own(monkeypatch):
+    """By all emulators: notes, which are no fault; or what the settings make of them."""
+    done = attempt("unset.cu", "--", "unused_right")
+    assert done.returncode == 0 and row(done, "unused_right")[2] == "note: uninitialised read", done.stderr
+    done = attempt("unset.cu", "--", "padded")
+    assert done.returncode == 0 and row(done, "(host code)")[2] == NOTE, done.stderr
+    monkeypatch.setenv("RUNGS_EMULATOR_INIT", "2")
+    assert row(attempt("unset.cu", "--", "unused_right"), "unused_right")[2] == "uninitialised read"
+    for value, found in (("0", None), ("2", NOTE.removeprefix("note: "))):
+        monkeypatch.setenv("RUNGS_EMULATOR_UNSET_COPIES", value)
+        done = attempt("unset.cu", "--emulator", "memory", "--", "padded")
+        assert done.returncode == (1 if found else 0)
+        assert not found or row(done, "(host code)")[2] == found
+
+
+def test_exceptions_of_host_code_are_no_fault():
+    done = attempt("unset.cu", "--", "thrown")
+    assert done.returncode == 0 and "caught" in done.stdout, done.stderr
