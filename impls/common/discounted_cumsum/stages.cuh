@@ -1,10 +1,5 @@
-/* stages.cuh - the log stages for every case: kernels and launches of both cuda_log_stage_general.
- *
- * A stage launches only the threads that have an element to add to. Indices are 64-bit, stages are counted in integers, and powers
- * have the sign of their integer exponent. Factors of each element and masks: products of factors in an array of their own, doubled
- * along with the sums. fused=1: the first eleven stages in one launch. A block has 2048 elements in shared memory and joins their
- * groups there; only groups of 2048 and more are joined in launches of their own. Powers come from a table that doubles with the
- * groups (gamma^(h+j) = gamma^h gamma^j), and by squaring later on. */
+/* stages.cuh - the log stages for every case: kernels and launches of both cuda_log_stage_general. That of discounted_cumsum tells
+ * the idea. */
 #pragma once
 
 #include "common/discounted_cumsum/stage.cuh"
