@@ -29,7 +29,7 @@ if(RUNGS_NVTX_HEADERS)
     target_include_directories(rungs_base SYSTEM PRIVATE ${RUNGS_NVTX_HEADERS})
 endif()
 rungs_module(rungs_verify harness/verify rungs_base)
-rungs_module(rungs_plan harness/plan rungs_verify rungs_base yaml)
+rungs_module(rungs_plan harness/plan rungs_record rungs_verify rungs_base yaml)
 rungs_module(rungs_device harness/device rungs_base)
 rungs_module(rungs_measure harness/measure rungs_base)
 # The same code for the workers of Python libraries, which call it through ctypes (harness/device/peer_timing.py).

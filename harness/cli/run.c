@@ -66,7 +66,7 @@ static Status make_plan(const RunArguments *a, char **words, int count, Plan *pl
     TRY(cases_plan(plan, "rungs run", words, count));
     if (a->variants) TRY(status_prefix(plan_filter(plan, a->variants), "--variants: "));
     TRY(report_left_out(plan));
-    return status_prefix(plan_shard(plan, a->shard_index, a->shard_count), "--shard %d/%d: ", a->shard_index, a->shard_count);
+    return a->shard ? status_prefix(plan_shard(plan, a->shard_index, a->shard_count), "--shard %s: ", a->shard) : STATUS_OK;
 }
 
 static int run_dry(const RunArguments *a, char **words, int count) {
@@ -132,7 +132,7 @@ static int run(RunArguments *a, char **words, int count, Progress *progress, int
 }
 
 int command_run(int argc, char **argv) {
-    RunArguments a = {.options = run_options_default(), .shard_index = 1, .shard_count = 1, .emulator = -1};
+    RunArguments a = {.options = run_options_default(), .emulator = -1};
     Progress progress = progress_make();
     const CliOption OPTIONS[] = {
         {"variants", "GLOBS", CLI_TEXT, &a.variants, "variants to run, such as 'cuda_*,-cuda_apply,cpu_best threads=4'"},
@@ -256,7 +256,7 @@ static int try_problem(RunArguments *a, const char *ladder, Progress *progress, 
 }
 
 int command_try(int argc, char **argv) {
-    RunArguments a = {.options = run_options_default(), .shard_index = 1, .shard_count = 1, .emulator = -1};
+    RunArguments a = {.options = run_options_default(), .emulator = -1};
     Progress progress = progress_make();
     const char *op_name = NULL, *ladder = NULL;
     Binding binding = {0};

@@ -4,7 +4,6 @@
 #include "base/poison.h"
 #include "measure/measure.h"
 #include "protocol.h"
-#include "verify/changes.h"
 #include "verify/exact.h"
 #include "verify/norms.h"
 

@@ -5,6 +5,7 @@
 #include "base/jsontext.h"
 #include "plan/case.h"
 #include "plan/scenario.h"
+#include "record/row.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,15 +43,9 @@ static Side baseline_side(const Claim *claim) {
                   false,           false};
 }
 
-static bool is_row_of(const json_t *row, const char *spec) {
-    const json_t *kind = json_object_get(row, "kind");
+static bool is_row_of(const json_t *line, const char *spec) {
     char today[SPEC_TEXT_MAX];
-    return (!kind || strcmp(text_of(row, "kind"), "row") == 0) &&
-           strcmp(joined_spec(text_of(row, "spec"), today, sizeof today), spec) == 0;
-}
-
-static bool is_emulated(const json_t *row) {
-    return strcmp(text_of(row, "backend"), "emulator") == 0;
+    return line_kind(line) == LINE_ROW && strcmp(joined_spec(text_of(line, "spec"), today, sizeof today), spec) == 0;
 }
 
 static bool is_declared(const json_t *row) {
@@ -58,7 +53,7 @@ static bool is_declared(const json_t *row) {
 }
 
 static bool has_passed(const json_t *row) {
-    return strcmp(text_of(row, "verdict"), "pass") == 0;
+    return line_verdict(row) == VERDICT_PASS;
 }
 
 /* Rows of an op that has got a parameter since lack its name: both texts are read as cases. */
@@ -81,8 +76,8 @@ typedef enum Grade { GRADE_NONE, GRADE_NOT_RUN, GRADE_STAND_IN, GRADE_EMULATED, 
 static Grade grade_of(const Side *side, const json_t *row) {
     if (!is_row_of(row, side->spec)) return GRADE_NONE;
     if (!is_case(text_of(row, "case"), side->problem)) /* without_gpu makes a smaller case */
-        return is_emulated(row) && strcmp(text_of(row, "scenario"), side->scenario) == 0 ? GRADE_STAND_IN : GRADE_NONE;
-    if (is_emulated(row)) return GRADE_EMULATED;
+        return line_emulated(row) && strcmp(text_of(row, "scenario"), side->scenario) == 0 ? GRADE_STAND_IN : GRADE_NONE;
+    if (line_emulated(row)) return GRADE_EMULATED;
     if (!has_passed(row)) return strncmp(text_of(row, "reason"), "not run: ", 9) == 0 ? GRADE_NOT_RUN : GRADE_FULL;
     const bool has_value = side->mode      ? time_of(side, row) > 0
                            : side->counted ? json_is_object(json_object_get(row, "counts"))
@@ -101,7 +96,7 @@ static Bench bench_of(const json_t *rows, const json_t *row) {
     size_t i;
     json_t *line;
     json_array_foreach(rows, i, line) {
-        if (strcmp(text_of(line, "kind"), "environment") == 0 && strcmp(text_of(line, "run"), run) == 0)
+        if (line_kind(line) == LINE_ENVIRONMENT && strcmp(text_of(line, "run"), run) == 0)
             return (Bench){text_of(line, "id"), text_of(json_object_get(line, "gpu"), "uuid")};
     }
     return (Bench){"", ""};
@@ -197,19 +192,20 @@ static bool is_not_judged(const Side *side, const json_t *rows, const json_t *ro
 static int require_row(const Side *side, const json_t *rows, const Bench *bench, const json_t **out, char *why) {
     Grade grade;
     const json_t *row = *out = find_row(side, rows, bench, &grade);
-    const char *verdict = text_of(row, "verdict"), *reason = text_of(row, "reason");
+    const Verdict verdict = line_verdict(row);
+    const char *reason = text_of(row, "reason");
     if (!row)
         snprintf(why, CLAIM_WHY_MAX, "no row of '%s' on '%s'", side->spec, side->problem);
     else if (grade == GRADE_NOT_RUN)
         snprintf(why, CLAIM_WHY_MAX, "%s: %s", side->spec, reason + strlen("not run: "));
-    else if (is_emulated(row) && strcmp(verdict, "skip") != 0)
+    else if (line_emulated(row) && verdict != VERDICT_SKIP)
         snprintf(why, CLAIM_WHY_MAX, "%s was emulated, not timed", side->spec);
     else if (!has_passed(row))
-        snprintf(why, CLAIM_WHY_MAX, "%s: %s%s%s", side->spec, *verdict ? verdict : "no verdict", *reason ? ": " : "", reason);
+        snprintf(why, CLAIM_WHY_MAX, "%s: %s%s%s", side->spec, verdict_name(verdict), *reason ? ": " : "", reason);
     else if (!is_not_judged(side, rows, row, why))
         return CLAIM_HOLDS;
     if (!row || grade == GRADE_NOT_RUN) return CLAIM_NOT_RUN;
-    return side->blamed && !is_emulated(row) && strcmp(verdict, "fail") == 0 ? CLAIM_FAILS : CLAIM_NOT_TESTABLE;
+    return side->blamed && !line_emulated(row) && verdict == VERDICT_FAIL ? CLAIM_FAILS : CLAIM_NOT_TESTABLE;
 }
 
 static int by_size(const void *a, const void *b) {
@@ -251,7 +247,7 @@ static int find_time(const Side *side, const json_t *rows, const Bench *bench, M
 static int find_error(const Side *side, const char *output, const json_t *rows, Measured *out, char *why) {
     const json_t *row;
     const int outcome = require_row(side, rows, NULL, &row, why);
-    if (outcome != CLAIM_HOLDS && (!row || is_emulated(row) || has_passed(row) || outcome == CLAIM_NOT_RUN)) return outcome;
+    if (outcome != CLAIM_HOLDS && (!row || line_emulated(row) || has_passed(row) || outcome == CLAIM_NOT_RUN)) return outcome;
     const json_t *errors = json_object_get(json_object_get(row, "errors"), output);
     *out = (Measured){number_or_nan(errors, "max_absolute"), NAN, NAN, true, text_of(row, "run"), 1};
     if (isfinite(out->value)) return CLAIM_HOLDS;

@@ -152,6 +152,10 @@ Verdict line_verdict(const json_t *line) {
     return VERDICT_FAIL;
 }
 
+bool line_emulated(const json_t *line) {
+    return strcmp(text_of(line, "backend"), "emulator") == 0;
+}
+
 bool line_timed(const json_t *line) {
     return json_is_object(json_object_get(line, "timing"));
 }
@@ -175,6 +179,5 @@ double line_seconds_spent(const json_t *line) {
 /* A variant that was joined with another has the spec of today. */
 void line_row_key(const json_t *line, char key[ROW_KEY_MAX]) {
     char spec[CASE_TEXT_MAX];
-    format_key(strcmp(text_of(line, "backend"), "emulator") == 0, text_of(line, "case"),
-               joined_spec(text_of(line, "spec"), spec, sizeof spec), key);
+    format_key(line_emulated(line), text_of(line, "case"), joined_spec(text_of(line, "spec"), spec, sizeof spec), key);
 }

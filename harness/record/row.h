@@ -81,8 +81,8 @@ typedef struct ModeTiming {
     Conditions conditions;
     CheckedSample checked[CHECKED_MAX];
     size_t checked_count;
-    double
-        changed; /* share of the outputs that are others on the data of its samples (verify/changes.h), where some were checked */
+    double changed; /* share of the outputs that are others on the data of its samples (verify/definitions.h), where some were
+                       checked */
     Stats stats;
     double bytes_per_second, elements_per_second; /* NaN: none */
     struct {
@@ -242,6 +242,7 @@ json_t *row_json(const Row *row);
 typedef enum LineKind { LINE_OTHER, LINE_ENVIRONMENT, LINE_CEILINGS, LINE_ROW, LINE_CLAIM } LineKind;
 LineKind line_kind(const json_t *line);
 Verdict line_verdict(const json_t *line);
+bool line_emulated(const json_t *line);
 bool line_timed(const json_t *line);
 /* Fills a row, as row_begin() made it, with what a terminal shows of its line. The texts belong to the line. */
 void row_read(const json_t *line, Row *row);

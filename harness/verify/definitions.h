@@ -1,4 +1,5 @@
-/* definitions.h - which wrong definitions of an op (op.h) the tolerances of a case reject. */
+/* definitions.h - what the tolerances of a case reject: wrong definitions of its op (op.h), and a result that was kept from other
+ * data. */
 #pragma once
 
 #include "op.h"
@@ -13,3 +14,14 @@ typedef struct Definitions {
  * element takes many operations; for each definition until one element rejects it. */
 Status definitions_rejected(const Op *op, const Case *problem, const Array *in, const Array *out, const Reference *right,
                             int output, Definitions *found);
+
+/* Of the elements that were looked at: those that depend on the data (not the same NaN or infinity on both), and those of them in
+ * which the kept result is wrong. */
+typedef struct Changes {
+    size_t wrong, of;
+} Changes;
+
+/* Looks at up to 65536 elements, at equal distances. Both functions add to *changes. */
+void changes_bounded(const Reference *kept, const Reference *now, size_t count, Changes *changes);
+/* For outputs that must be right to the byte. */
+void changes_exact(const Array *kept, const Array *now, Changes *changes);

@@ -14,124 +14,6 @@
 #include "common/discounted_cumsum/case.h"
 #include "common/discounted_cumsum/scan.cuh"
 
-/* A tile of one row with one factor. Registers: two tiles of VECTORS vectors, the next one loading while this one is scanned.
- * Shared memory: a map for each warp, twice, used in turn: a warp that writes one half has
- * passed the barrier after its last read, so one barrier a tile is enough. WRITE: the walk; else only the composition of each strip
- * into `maps`. */
-template <typename T, bool RIGHT, unsigned VECTORS, bool WRITE>
-static __global__ void __launch_bounds__(SCAN_THREADS_MAX)
-    uniform_kernel(DiscountView<T> view, DiscountLines lines, bool packed, ScanShape shape, Affine<double> *maps) {
-    constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
-    __shared__ Affine<double> totals[2][SCAN_THREADS_MAX / WARP];
-    /* The walk goes backwards over the strips: what the first launch read last is still in the cache. */
-    const ScanStrip strip = scan_strip(shape, WRITE);
-    Affine<double> carry;
-    if (WRITE && shape.strips > 1) carry = maps[strip.index];
-    const DiscountLine<LENGTH, RIGHT> line = lines.line<LENGTH, RIGHT>(strip.line);
-    const T factor = affine_factor(view.factor(strip.line, 0));
-    const WarpPowers powers = warp_powers((double)factor, LENGTH);
-    T now[VECTORS][LENGTH], next[VECTORS][LENGTH];
-    load_tile(line, view.x, packed, strip.begin, now);
-    unsigned turn = 0;
-    for (size_t tile = strip.begin; tile < strip.end; tile++, turn ^= 1) {
-        Affine<double> before[VECTORS], chain; /* what precedes the lane's vector in its warp; all vectors of the warp */
-#pragma unroll
-        for (unsigned v = 0; v < VECTORS; v++) {
-            T sum = now[v][0];
-#pragma unroll
-            for (unsigned k = 1; k < LENGTH; k++) sum = factor * sum + now[v][k];
-            Affine<double> total;
-            const Affine<double> lanes = warp_scan_sums(powers, (double)sum, &total);
-            before[v] = chain;
-            before[v].merge(lanes);
-            chain.merge(total);
-        }
-        const bool more = tile + 1 < strip.end;
-        if (more) load_tile(line, view.x, packed, tile + 1, next);
-        const Affine<double> outer = block_carry(chain, totals[turn], &carry);
-        if (WRITE) {
-#pragma unroll
-            for (unsigned v = 0; v < VECTORS; v++) {
-                Affine<double> all = outer;
-                all.merge(before[v]);
-                T sum = (T)all.b, out[LENGTH];
-#pragma unroll
-                for (unsigned k = 0; k < LENGTH; k++) {
-                    sum = factor * sum + now[v][k];
-                    out[k] = sum;
-                }
-                line.store(view.y, line.first(scan_position<VECTORS, LENGTH>(tile, v)), packed, out);
-            }
-        }
-        if (more) move_tile(next, now);
-    }
-    if (!WRITE && threadIdx.x == 0) maps[strip.index] = carry;
-}
-
-/* The same with a factor for each element: several rows to a line, resets, discounts of elements. Lanes exchange whole maps. */
-template <typename T, bool RIGHT, unsigned VECTORS, bool WRITE>
-static __global__ void __launch_bounds__(SCAN_THREADS_MAX)
-    general_kernel(DiscountReader<T, RIGHT> reader, ScanShape shape, Affine<double> *maps) {
-    constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
-    __shared__ Affine<double> totals[2][SCAN_THREADS_MAX / WARP];
-    const ScanStrip strip = scan_strip(shape, WRITE);
-    Affine<double> carry;
-    if (WRITE && shape.strips > 1) carry = maps[strip.index];
-    reader.begin(strip.line);
-    DiscountItems<T> now[VECTORS], next[VECTORS];
-    load_tile(reader, strip.begin, now);
-    unsigned turn = 0;
-    for (size_t tile = strip.begin; tile < strip.end; tile++, turn ^= 1) {
-        Affine<double> before[VECTORS], chain;
-#pragma unroll
-        for (unsigned v = 0; v < VECTORS; v++) {
-            Affine<T> own;
-#pragma unroll
-            for (unsigned k = 0; k < LENGTH; k++) own.merge({now[v].factor[k], now[v].x[k]});
-            Affine<double> total;
-            const Affine<double> lanes = warp_scan_maps(Affine<double>{(double)own.a, (double)own.b}, &total);
-            before[v] = chain;
-            before[v].merge(lanes);
-            chain.merge(total);
-        }
-        const bool more = tile + 1 < strip.end;
-        if (more) load_tile(reader, tile + 1, next);
-        const Affine<double> outer = block_carry(chain, totals[turn], &carry);
-        if (WRITE) {
-#pragma unroll
-            for (unsigned v = 0; v < VECTORS; v++) {
-                Affine<double> all = outer;
-                all.merge(before[v]);
-                T sum = (T)all.b, out[LENGTH];
-#pragma unroll
-                for (unsigned k = 0; k < LENGTH; k++) {
-                    sum = discount_step(now[v].factor[k], sum, now[v].x[k]);
-                    out[k] = sum;
-                }
-                reader.line.store(reader.view.y, reader.line.first(scan_position<VECTORS, LENGTH>(tile, v)), reader.packed, out);
-            }
-        }
-        if (more) move_tile(next, now);
-    }
-    if (!WRITE && threadIdx.x == 0) maps[strip.index] = carry;
-}
-
-/* In place, a block for each line: from the composition of each strip to that of all strips of its line before it. */
-template <typename Map> static __global__ void __launch_bounds__(SCAN_CARRY_THREADS) carries_kernel(Map *maps, size_t strips) {
-    __shared__ Map totals[SCAN_CARRY_THREADS / WARP];
-    maps += blockIdx.x * strips;
-    Map carry;
-    for (size_t done = 0; done < strips; done += blockDim.x) {
-        const size_t i = done + threadIdx.x;
-        const Map own = i < strips ? maps[i] : Map();
-        Map all, before = carry;
-        before.merge(block_scan_exclusive<true>(own, totals, &all));
-        if (i < strips) maps[i] = before;
-        carry.merge(all);
-        __syncthreads();
-    }
-}
-
 /* k terms, few: a thread sums one window from its far end. */
 constexpr size_t DIRECT_TERMS_MAX = 128;
 constexpr unsigned DIRECT_THREADS = 256;
@@ -317,8 +199,8 @@ template <typename T, bool RIGHT, unsigned VECTORS> static Status run_uniform(co
     const LaunchShape strips = scan_strips_launch(plan.shape, args->stream);
     const bool packed = discount_is_packed(args);
     Affine<double> *maps = (Affine<double> *)args->scratch;
-    return scan_strips(args, plan.shape, carries_kernel<Affine<double>>, maps, [&]<bool WRITE>() {
-        return launch(uniform_kernel<T, RIGHT, VECTORS, WRITE>, strips, view, plan.lines, packed, plan.shape, maps);
+    return scan_strips(args, plan.shape, maps, [&]<bool WRITE>() {
+        return launch(uniform_kernel<T, RIGHT, VECTORS, WRITE, false>, strips, view, plan.lines, packed, plan.shape, maps);
     });
 }
 
@@ -326,8 +208,8 @@ template <typename T, bool RIGHT, unsigned VECTORS> static Status run_general(co
     const DiscountReader<T, RIGHT> reader = {discount_view<T>(args), plan.lines, discount_is_packed(args), {}, 0, 0};
     const LaunchShape strips = scan_strips_launch(plan.shape, args->stream);
     Affine<double> *maps = (Affine<double> *)args->scratch;
-    return scan_strips(args, plan.shape, carries_kernel<Affine<double>>, maps, [&]<bool WRITE>() {
-        return launch(general_kernel<T, RIGHT, VECTORS, WRITE>, strips, reader, plan.shape, maps);
+    return scan_strips(args, plan.shape, maps, [&]<bool WRITE>() {
+        return launch(general_kernel<T, RIGHT, VECTORS, WRITE, false>, strips, reader, plan.shape, maps);
     });
 }
 
@@ -346,10 +228,10 @@ template <typename T, bool RIGHT, unsigned VECTORS> static Status run_windows(co
     T *ends = (T *)args->scratch;
     AgainstScan *const back = (AgainstScan *)((char *)args->scratch + plan.ends_bytes);
     Affine<double> *const maps = (Affine<double> *)back;
-    TRY(scan_strips(args, plan.shape, carries_kernel<AgainstScan>, back, [&]<bool WRITE>() {
+    TRY(scan_strips(args, plan.shape, back, [&]<bool WRITE>() {
         return launch(ends_kernel<T, !RIGHT, VECTORS, WRITE>, strips, against, plan.shape, back, ends);
     }));
-    return scan_strips(args, plan.shape, carries_kernel<Affine<double>>, maps, [&]<bool WRITE>() {
+    return scan_strips(args, plan.shape, maps, [&]<bool WRITE>() {
         return launch(windows_kernel<T, RIGHT, VECTORS, WRITE>, strips, along, plan.shape, maps, (const T *)ends);
     });
 }

@@ -11,107 +11,6 @@
 #include "common/discounted_cumsum/scan.cuh"
 #include "discounted_cumsum_grad/_products.cuh"
 
-/* First scan, one row with one factor: carries[i] is the sum carried into element i, before its factor. Two tiles are in registers,
- * the next one loading while this one is scanned; shared memory has a map for each warp, twice, so that one barrier a tile is
- * enough. WRITE: the walk; else only the composition of each strip into `maps`. */
-template <typename T, bool RIGHT, unsigned VECTORS, bool WRITE>
-static __global__ void __launch_bounds__(SCAN_THREADS_MAX)
-    uniform_carries_kernel(DiscountView<T> view, DiscountLines lines, bool packed, ScanShape shape, Affine<double> *maps) {
-    constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
-    __shared__ Affine<double> totals[2][SCAN_THREADS_MAX / WARP];
-    /* The walk goes backwards over the strips: what the first launch read last is still in the cache. */
-    const ScanStrip strip = scan_strip(shape, WRITE);
-    Affine<double> carry;
-    if (WRITE && shape.strips > 1) carry = maps[strip.index];
-    const DiscountLine<LENGTH, RIGHT> line = lines.line<LENGTH, RIGHT>(strip.line);
-    const T factor = affine_factor(view.factor(strip.line, 0));
-    const WarpPowers powers = warp_powers((double)factor, LENGTH);
-    T now[VECTORS][LENGTH], next[VECTORS][LENGTH];
-    load_tile(line, view.x, packed, strip.begin, now);
-    unsigned turn = 0;
-    for (size_t tile = strip.begin; tile < strip.end; tile++, turn ^= 1) {
-        Affine<double> before[VECTORS], chain; /* what precedes the lane's vector in its warp; all vectors of the warp */
-#pragma unroll
-        for (unsigned v = 0; v < VECTORS; v++) {
-            T sum = now[v][0];
-#pragma unroll
-            for (unsigned k = 1; k < LENGTH; k++) sum = factor * sum + now[v][k];
-            Affine<double> total;
-            const Affine<double> lanes = warp_scan_sums(powers, (double)sum, &total);
-            before[v] = chain;
-            before[v].merge(lanes);
-            chain.merge(total);
-        }
-        const bool more = tile + 1 < strip.end;
-        if (more) load_tile(line, view.x, packed, tile + 1, next);
-        const Affine<double> outer = block_carry(chain, totals[turn], &carry);
-        if (WRITE) {
-#pragma unroll
-            for (unsigned v = 0; v < VECTORS; v++) {
-                Affine<double> all = outer;
-                all.merge(before[v]);
-                T sum = (T)all.b, out[LENGTH];
-#pragma unroll
-                for (unsigned k = 0; k < LENGTH; k++) {
-                    out[k] = sum;
-                    sum = factor * sum + now[v][k];
-                }
-                line.store(view.y, line.first(scan_position<VECTORS, LENGTH>(tile, v)), packed, out);
-            }
-        }
-        if (more) move_tile(next, now);
-    }
-    if (!WRITE && threadIdx.x == 0) maps[strip.index] = carry;
-}
-
-/* First scan with a factor for each element: several rows to a line, resets, gammas of elements. Lanes exchange whole maps. */
-template <typename T, bool RIGHT, unsigned VECTORS, bool WRITE>
-static __global__ void __launch_bounds__(SCAN_THREADS_MAX)
-    general_carries_kernel(DiscountReader<T, RIGHT> reader, ScanShape shape, Affine<double> *maps) {
-    constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
-    __shared__ Affine<double> totals[2][SCAN_THREADS_MAX / WARP];
-    const ScanStrip strip = scan_strip(shape, WRITE);
-    Affine<double> carry;
-    if (WRITE && shape.strips > 1) carry = maps[strip.index];
-    reader.begin(strip.line);
-    DiscountItems<T> now[VECTORS], next[VECTORS];
-    load_tile(reader, strip.begin, now);
-    unsigned turn = 0;
-    for (size_t tile = strip.begin; tile < strip.end; tile++, turn ^= 1) {
-        Affine<double> before[VECTORS], chain;
-#pragma unroll
-        for (unsigned v = 0; v < VECTORS; v++) {
-            Affine<T> own;
-#pragma unroll
-            for (unsigned k = 0; k < LENGTH; k++) own.merge({now[v].factor[k], now[v].x[k]});
-            Affine<double> total;
-            const Affine<double> lanes = warp_scan_maps(Affine<double>{(double)own.a, (double)own.b}, &total);
-            before[v] = chain;
-            before[v].merge(lanes);
-            chain.merge(total);
-        }
-        const bool more = tile + 1 < strip.end;
-        if (more) load_tile(reader, tile + 1, next);
-        const Affine<double> outer = block_carry(chain, totals[turn], &carry);
-        if (WRITE) {
-#pragma unroll
-            for (unsigned v = 0; v < VECTORS; v++) {
-                Affine<double> all = outer;
-                all.merge(before[v]);
-                T sum = (T)all.b, out[LENGTH];
-#pragma unroll
-                for (unsigned k = 0; k < LENGTH; k++) {
-                    out[k] = sum;
-                    sum = discount_step(now[v].factor[k], sum, now[v].x[k]);
-                }
-                reader.line.store(reader.view.y, reader.line.first(scan_position<VECTORS, LENGTH>(tile, v)), reader.packed, out);
-            }
-        }
-        if (more) move_tile(next, now);
-    }
-    if (!WRITE && threadIdx.x == 0) maps[strip.index] = carry;
-}
-
 /* Second scan, one row with one factor, in direction BACKWARD, against the sums: view is from dy into dx. With one factor the carry
  * into an element is the factor times the dx before it, as in the sums. partials: the gradient of the factor from this block. */
 template <typename T, bool BACKWARD, unsigned VECTORS, bool WRITE>
@@ -241,22 +140,6 @@ static __global__ void __launch_bounds__(SCAN_THREADS_MAX)
     if (threadIdx.x == 0) partials[strip.index] = gradient;
 }
 
-/* In place, a block for each line: from the composition of each strip to that of all strips of its line before it. */
-static __global__ void __launch_bounds__(SCAN_CARRY_THREADS) strips_kernel(Affine<double> *maps, size_t strips) {
-    __shared__ Affine<double> totals[SCAN_CARRY_THREADS / WARP];
-    maps += blockIdx.x * strips;
-    Affine<double> carry;
-    for (size_t done = 0; done < strips; done += blockDim.x) {
-        const size_t i = done + threadIdx.x;
-        const Affine<double> own = i < strips ? maps[i] : Affine<double>();
-        Affine<double> all, before = carry;
-        before.merge(block_scan_exclusive<true>(own, totals, &all));
-        if (i < strips) maps[i] = before;
-        carry.merge(all);
-        __syncthreads();
-    }
-}
-
 /* dgamma of each row from its dx and carries: block b has row b. */
 template <typename T>
 static __global__ void __launch_bounds__(GRADIENT_THREADS)
@@ -312,10 +195,10 @@ static Status run_uniform(const VariantArgs *args, const GradientPlan &plan, T *
     const LaunchShape blocks = scan_strips_launch(plan.shape, args->stream);
     const bool packed = discount_is_packed(args);
     const T *carried = carries;
-    TRY(scan_strips(args, plan.shape, strips_kernel, maps, [&]<bool WRITE>() {
-        return launch(uniform_carries_kernel<T, RIGHT, VECTORS, WRITE>, blocks, sums, plan.lines, packed, plan.shape, maps);
+    TRY(scan_strips(args, plan.shape, maps, [&]<bool WRITE>() {
+        return launch(uniform_kernel<T, RIGHT, VECTORS, WRITE, true>, blocks, sums, plan.lines, packed, plan.shape, maps);
     }));
-    return scan_strips(args, plan.shape, strips_kernel, maps, [&]<bool WRITE>() {
+    return scan_strips(args, plan.shape, maps, [&]<bool WRITE>() {
         return launch(uniform_adjoint_kernel<T, !RIGHT, VECTORS, WRITE>, blocks, adjoint, plan.lines, packed, plan.shape, maps,
                       carried, partials);
     });
@@ -329,10 +212,10 @@ static Status run_general(const VariantArgs *args, const GradientPlan &plan, T *
     const LaunchShape blocks = scan_strips_launch(plan.shape, args->stream);
     const T *carried = carries;
     T *products = discount_gamma_per(args) == DISCOUNT_GAMMA_ELEMENT ? (T *)args->out[OUT_DGAMMA].data : nullptr;
-    TRY(scan_strips(args, plan.shape, strips_kernel, maps, [&]<bool WRITE>() {
-        return launch(general_carries_kernel<T, RIGHT, VECTORS, WRITE>, blocks, sums, plan.shape, maps);
+    TRY(scan_strips(args, plan.shape, maps, [&]<bool WRITE>() {
+        return launch(general_kernel<T, RIGHT, VECTORS, WRITE, true>, blocks, sums, plan.shape, maps);
     }));
-    return scan_strips(args, plan.shape, strips_kernel, maps, [&]<bool WRITE>() {
+    return scan_strips(args, plan.shape, maps, [&]<bool WRITE>() {
         return launch(general_adjoint_kernel<T, !RIGHT, VECTORS, WRITE>, blocks, adjoint, plan.shape, maps, carried, partials,
                       products);
     });

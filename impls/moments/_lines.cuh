@@ -213,3 +213,48 @@ template <unsigned COUNT, typename Partial> __device__ void merge_lanes(Partial 
         active = kept;
     }
 }
+
+/* Calls push(pack, line) with the thread's pack of each of its lines, LINES loads in flight at once. */
+template <unsigned LINES, typename T, typename Push>
+static __device__ void read_lines(const MomentsView<T> &view, const MomentsPlan &plan, const MomentsPart &part, Push push) {
+    size_t line = part.begin;
+    const size_t turn = plan.ty, stride = turn * plan.line;
+    const T *at = view.x + line * plan.line + part.offset;
+    LinePack<T> batch[LINES];
+    for (; line + (LINES - 1) * turn < part.end; line += LINES * turn) {
+#pragma unroll
+        for (unsigned u = 0; u < LINES; u++, at += stride) batch[u] = pack_load(at);
+#pragma unroll
+        for (unsigned u = 0; u < LINES; u++) push(batch[u], line + u * turn);
+    }
+    if (line >= part.end) return;
+#pragma unroll
+    for (unsigned u = 0; u < LINES; u++, at += stride) /* the last few lines, fewer than LINES */
+        if (line + u * turn < part.end) batch[u] = pack_load(at);
+#pragma unroll
+    for (unsigned u = 0; u < LINES; u++)
+        if (line + u * turn < part.end) push(batch[u], line + u * turn);
+}
+
+/* A reduction kernel. in: [rows, cols]. Blocks: groups of tx columns x segments of rows. own: an empty result of the thread. out:
+ * [segments, cols]; NULL: one segment, and write(column, result). */
+template <typename Partial, typename Write>
+static __device__ void reduce_segments(const Partial *in, size_t rows, size_t cols, size_t segment, unsigned tx, Partial &own,
+                                       Partial *out, Write write) {
+    DYN_SHARED(Partial, shared); /* [256] */
+    const size_t groups = (cols + tx - 1) / tx, at = blockIdx.x / groups;
+    const size_t c = blockIdx.x % groups * tx + threadIdx.x % tx;
+    const size_t segment_end = (at + 1) * segment, end = segment_end < rows ? segment_end : rows;
+    const unsigned y = threadIdx.x / tx, ty = REDUCE_THREADS / tx;
+    if (c < cols) {
+#pragma unroll 4
+        for (size_t row = at * segment + y; row < end; row += ty) own.merge(in[row * cols + c]);
+    }
+    shared[threadIdx.x] = own;
+    merge_lanes<1>(shared, tx, ty);
+    if (c >= cols || y > 0) return;
+    if (out)
+        out[at * cols + c] = shared[threadIdx.x];
+    else
+        write(c, shared[threadIdx.x]);
+}

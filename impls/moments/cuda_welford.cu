@@ -54,36 +54,13 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
 #pragma unroll
         for (unsigned j = 0; j < SIZE; j++) row[j] = line_row(plan, view.cols, part.offset + j);
 
-        size_t line = part.begin;
-        const size_t turn = plan.ty, stride = turn * plan.line;
-        const T *at = view.x + line * plan.line + part.offset;
-        LinePack<T> batch[LINES];
-        for (; line + (LINES - 1) * turn < part.end; line += LINES * turn) {
+        read_lines<LINES>(view, plan, part, [&](const LinePack<T> &pack, size_t line) {
+            count++;
+            const A inverse = WEIGHTED ? 0 : 1 / (A)count; /* one division serves all columns of the thread */
 #pragma unroll
-            for (unsigned u = 0; u < LINES; u++, at += stride) batch[u] = pack_load(at);
-#pragma unroll
-            for (unsigned u = 0; u < LINES; u++) {
-                count++;
-                const A inverse = WEIGHTED ? 0 : 1 / (A)count; /* one division serves all columns of the thread */
-#pragma unroll
-                for (unsigned j = 0; j < SIZE; j++)
-                    column[j].push(wide(batch[u].at[j]), line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]), inverse);
-            }
-        }
-        if (line < part.end) { /* the last few lines, fewer than LINES */
-#pragma unroll
-            for (unsigned u = 0; u < LINES; u++, at += stride)
-                if (line + u * turn < part.end) batch[u] = pack_load(at);
-#pragma unroll
-            for (unsigned u = 0; u < LINES; u++) {
-                if (line + u * turn >= part.end) continue;
-                count++;
-                const A inverse = WEIGHTED ? 0 : 1 / (A)count;
-#pragma unroll
-                for (unsigned j = 0; j < SIZE; j++)
-                    column[j].push(wide(batch[u].at[j]), line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]), inverse);
-            }
-        }
+            for (unsigned j = 0; j < SIZE; j++)
+                column[j].push(wide(pack.at[j]), line_weight<WEIGHTED>(view, plan, line, row[j]), inverse);
+        });
 #pragma unroll
         for (unsigned j = 0; j < SIZE; j++) {
             Partial own = column[j].partial(count);
@@ -117,24 +94,8 @@ template <typename T, typename A, int ORDER>
 static __global__ void __launch_bounds__(REDUCE_THREADS)
     reduce_kernel(MomentsView<T> view, const CentralPartial<SumOf<T>, A, ORDER> *in, size_t rows, size_t segment, unsigned tx,
                   CentralPartial<SumOf<T>, A, ORDER> *out) {
-    using Partial = CentralPartial<SumOf<T>, A, ORDER>;
-    DYN_SHARED(Partial, shared); /* [256] */
-    const size_t groups = (view.cols + tx - 1) / tx, at = blockIdx.x / groups;
-    const size_t c = blockIdx.x % groups * tx + threadIdx.x % tx;
-    const size_t segment_end = (at + 1) * segment, end = segment_end < rows ? segment_end : rows;
-    const unsigned y = threadIdx.x / tx, ty = REDUCE_THREADS / tx;
-    Partial all;
-    if (c < view.cols) {
-#pragma unroll 4
-        for (size_t row = at * segment + y; row < end; row += ty) all.merge(in[row * view.cols + c]);
-    }
-    shared[threadIdx.x] = all;
-    merge_lanes<1>(shared, tx, ty);
-    if (c >= view.cols || y > 0) return;
-    if (out)
-        out[at * view.cols + c] = shared[threadIdx.x];
-    else
-        central_write(view, c, shared[threadIdx.x]);
+    CentralPartial<SumOf<T>, A, ORDER> own;
+    reduce_segments(in, rows, view.cols, segment, tx, own, out, [&](size_t c, const auto &all) { central_write(view, c, all); });
 }
 
 static MomentsPlan plan_of(const VariantArgs *args) {

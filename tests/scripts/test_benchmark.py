@@ -168,7 +168,7 @@ def test_wrong_variants(folder):
         folder,
         CASE,
         "--variants",
-        "cpu_off_by_one,cpu_wrong_later,cpu_crashes,cpu_right",
+        "cpu_zeros,cpu_wrong_later,cpu_crashes,cpu_right",
         "--benchmark_filter=hot",
         "--no-ceilings",
         code=1,
@@ -179,7 +179,7 @@ def test_wrong_variants(folder):
     assert "error_occurred" not in lines["cpu_right"], lines["cpu_right"]["error_message"]
     assert lines["cpu_right"]["real_time"] > 0
     for name, words in (
-        ("cpu_off_by_one", "verification failed: "),
+        ("cpu_zeros", "verification failed: "),
         ("cpu_wrong_later", "verification failed: "),
         ("cpu_crashes", "error: crashed"),
     ):

@@ -25,15 +25,15 @@ EXPECTED = {
     "cpu_frees_elsewhere_control": ("pass", None),
     "cpu_writes_files": ("pass", None),  # what it tries fails: test_confined.py
     "peer_writes_files": ("pass", None),
-    "cpu_does_nothing": ("fail", r"never written|unwritten|not written"),
+    "cpu_mutants wrong=does_nothing": ("fail", r"never written|unwritten|not written"),
     "cpu_zeros": ("fail", r"is 0 \(0x0p\+0\)"),
-    "cpu_nan": ("fail", r"nan"),
-    "cpu_drops_tail": ("fail", r"never written|unwritten|not written"),
-    "cpu_off_by_one": ("fail", r"0x1?"),
-    "cpu_overruns": ("fail", r"guard|past the end|after"),
-    "cpu_underruns": ("fail", r"guard|before"),
-    "cpu_leaps": ("error", r"past the end of y"),
-    "cpu_clobbers_input": ("error", r"wrote to input x"),
+    "cpu_mutants wrong=nan": ("fail", r"nan"),
+    "cpu_mutants wrong=drops_tail": ("fail", r"never written|unwritten|not written"),
+    "cpu_mutants wrong=off_by_one": ("fail", r"0x1?"),
+    "cpu_mutants wrong=overruns": ("fail", r"guard|past the end|after"),
+    "cpu_mutants wrong=underruns": ("fail", r"guard|before"),
+    "cpu_mutants wrong=leaps": ("error", r"past the end of y"),
+    "cpu_mutants wrong=clobbers_input": ("error", r"wrote to input x"),
     "cpu_stale": ("fail", LATER),
     "cpu_wrong_later": ("fail", LATER),
     "cpu_garbage_later": ("fail", LATER),
@@ -51,11 +51,11 @@ EXPECTED = {
     "peer_lazy": ("fail", r"run\(\) gives a peer_lazy\.Lazy; an array of numpy is expected"),
     "cpu_replay_content": ("pass", None),
     "cpu_slow_on_poison": ("pass", None),
-    "cpu_wrong_rounding": ("fail", r"0x1?"),
+    "cpu_mutants wrong=wrong_rounding": ("fail", r"0x1?"),
     "cpu_crashes": ("error", r"signal 11"),
     "cpu_exits": ("error", r"exit code 3"),
     "cpu_hangs": ("error", r"timed out"),
-    "cpu_strange_status": ("error", r"returned 77, which is no Status"),
+    "cpu_mutants wrong=strange_status": ("error", r"returned 77, which is no Status"),
     "cpu_leaks": ("fail", r"leaks memory"),
     "cpu_eats_memory": ("error", r"limit of .* memory"),
     "cpu_aborts_when_asked": ("error", r"^supports\(\): crashed: signal 6"),
@@ -120,7 +120,7 @@ def expected_here(has_gpu):
     expected = EXPECTED | (TIMED_ONLY if RELEASE else {})
     if SANITIZED:
         expected["cpu_crashes"] = ("error", r"null pointer")
-        expected["cpu_clobbers_input"] = ("error", r"wrote to input x|AddressSanitizer")
+        expected["cpu_mutants wrong=clobbers_input"] = ("error", r"wrote to input x|AddressSanitizer")
         del expected["cpu_leaks"]
     if not RELEASE:
         expected.update(dict.fromkeys(SEEN_IN_TIMED_CALLS, ("pass", None)))
@@ -149,7 +149,7 @@ def rows(shared_folder, expected):
     limits = ("--quick", "--timeout", "5s", "--memory-limit", "1G")
     done = call("run", CASE, "--variants", names, *limits, "--out", out, program=MUTANTS, timeout=800)
     expect(done.returncode == 1, "failures end in exit code 1", done)
-    return {row["variant"].split("/")[1]: row for row in rows_of(out)}
+    return {row["spec"].split("/")[1]: row for row in rows_of(out)}
 
 
 def unseen(mode):
@@ -181,8 +181,9 @@ def test_verdict(name, expected, rows):
 def test_every_mutant_has_an_expectation():
     shipped = {p.stem for p in (SOURCE / "tests/mutants/double").iterdir() if "cheat" not in p.stem}
     shipped = {name for name in shipped if name.startswith(("cpu_", "cuda_", "peer_"))} - {"cpu_mutants"}
+    files = {name for name in EXPECTED if not name.startswith("cpu_mutants ")}  # of the others: test_op_mutants.py
     controls = {f"cpu_{name}_control" for name in test_controls.CONTROLS["double"]}
-    assert shipped == {*EXPECTED, *TIMED_ONLY, *ON_GPU, *ELSEWHERE, *controls}
+    assert shipped == {*files, *TIMED_ONLY, *ON_GPU, *ELSEWHERE, *controls}
 
 
 def test_second_call(folder):

@@ -37,7 +37,7 @@ HELD = {
     "signal or trace them": SANDBOX,
     "use the privileges of root": SANDBOX,
     "change its inputs unseen": [
-        ("tests/scripts/test_mutants.py", '"cpu_clobbers_input"'),
+        ("tests/scripts/test_mutants.py", '"cpu_mutants wrong=clobbers_input"'),
         ("tests/mutants/double/cpu_cheat_zeroes_inputs.c", "inputs"),
     ],
     "find the expected output": [
@@ -73,12 +73,12 @@ HELD = {
         ("tests/scripts/test_confined.py", "def test_without_landlock_it_is_said_and_nothing_is_kept"),
     ],
     "pass with less than every element": [
-        ("tests/scripts/test_mutants.py", '"cpu_drops_tail"'),
-        ("tests/scripts/test_mutants.py", '"cpu_nan"'),
+        ("tests/scripts/test_mutants.py", '"cpu_mutants wrong=drops_tail"'),
+        ("tests/scripts/test_mutants.py", '"cpu_mutants wrong=nan"'),
     ],
     "pass by chance or by a loose tolerance": [
         ("tests/scripts/test_verification.py", "def test_verdicts_of_a_gpu_are_taken_in"),
-        ("tests/scripts/test_mutants.py", '"cpu_wrong_rounding"'),
+        ("tests/scripts/test_mutants.py", '"cpu_mutants wrong=wrong_rounding"'),
     ],
     "What it gains is bounded": [
         ("tests/scripts/test_mutants.py", '"cpu_slow_clock"'),
