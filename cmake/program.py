@@ -1,6 +1,6 @@
 """`rungs try FILE.cu...` without an op: a CUDA program as it is, compiled by clang and run in the emulator.
 
-    program.py FOLDER FILE.cu... [-I -D and other flags of nvcc] [--emulator address|race|memory|both] [--no-sandbox] [-- ARGUMENTS]
+    program.py FOLDER FILE.cu... [-I -D and other flags of nvcc] [--emulator address|race|memory|all] [--no-sandbox] [-- ARGUMENTS]
 
 FOLDER has settings.json (cmake/modules.cmake). A file is preprocessed, what only nvcc knows is rewritten (CudaText), and the result is
 compiled like a kernel of a variant. Exit code: 1 if a fault was found, 2 if the program cannot be compiled, else the program's own.
@@ -26,7 +26,7 @@ WITH_VALUE = "-I -D -U -std -isystem -include -Xcompiler -Xptxas -Xlinker -arch 
 ROW_BYTES, ROWS_MAX = 512, 1024  # emulator/program.c
 FAULT_EXIT_CODE = 86  # emulator/fault.h
 CRASHES = signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
-KINDS = {"address": ["asan"], "race": ["race"], "memory": ["memory"], "both": ["asan", "race", "memory"]}
+KINDS = {"address": ["asan"], "race": ["race"], "memory": ["memory"], "all": ["asan", "race", "memory"]}
 DEFAULTS = {"UBSAN_OPTIONS": "halt_on_error=0", "RUNGS_EMULATOR_SCHEDULES": "6"}
 # Of what the emulators do not see: local variables.
 WARNINGS = "-Wno-everything", "-Wuninitialized", "-Wsometimes-uninitialized"
@@ -266,7 +266,7 @@ class Arguments:
     """Those of the command line."""
 
     def __init__(self, words):
-        self.files, self.flags, self.program, self.kinds, self.sandbox = [], [], [], "both", True
+        self.files, self.flags, self.program, self.kinds, self.sandbox = [], [], [], "all", True
         words = list(words)
         while words:
             word = words.pop(0)
