@@ -20,13 +20,14 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 
 import samples
 
-ALL, MOST, SHARED, GROUPS, PTX, SECONDS = 60, 4, 20, 10, 8, 120
+ALL, MOST, SHARED, GROUPS, PTX, SECONDS = 60, 4, 20, 10, 8, 40
 CU, CUH = r".*\.cu", r".*\.cuh?"
 REPOSITORIES = {  # which paths, flags (relative to the clone's root)
     "NVIDIA/cuda-samples": (CU, ["-ICommon"]),
@@ -119,33 +120,35 @@ def torch_flags(texts):
 
 def attempt(here, sources, flags, words, more=()):
     argv = [samples.RUNGS, "try", *sources, *flags, *(more or ["--emulator", "address"]), "--no-sandbox"]
-    try:
-        done = subprocess.run(
-            [*argv, *(["--", *words] if words else [])],
-            cwd=here,
-            check=False,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SECONDS,
-            stdin=subprocess.DEVNULL,
+    words = ["--", *words] if words else []
+    with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryFile("w+", errors="replace") as err:
+        done = subprocess.Popen(
+            [*argv, *words], cwd=here, stdout=out, stderr=err, stdin=subprocess.DEVNULL, start_new_session=True
         )
-    except subprocess.TimeoutExpired:
-        return {"code": None, "said": f"not within {SECONDS} s", "compiles": True, "runs": False}
-    said = next((line for line in done.stderr.splitlines() if line.startswith("rungs try: ")), "")
-    faults = [line for line in done.stderr.splitlines() if line.startswith("rungs-emulator: ") and "(replay: " in line]
-    table = re.split(r"(?:^|\n)\nkernel +launches", done.stderr)[1:]
+        try:
+            code = done.wait(
+                SECONDS + (60 if any("torch" in flag for flag in flags) else 0)
+            )  # those take long to compile
+        except subprocess.TimeoutExpired:
+            os.killpg(done.pid, signal.SIGKILL)
+            done.wait()
+            return {"code": None, "said": f"not within {SECONDS} s", "compiles": True, "runs": False}
+        out.seek(0), err.seek(0)
+        stdout, stderr = out.read(), err.read()
+    said = next((line for line in stderr.splitlines() if line.startswith("rungs try: ")), "")
+    faults = [line for line in stderr.splitlines() if line.startswith("rungs-emulator: ") and "(replay: " in line]
+    table = re.split(r"(?:^|\n)\nkernel +launches", stderr)[1:]
     launched = any(re.match(r"(?!\(host code\)).* [1-9]\d* +\d+ +\d+  ", line) for line in "".join(table).splitlines())
-    own_check = re.search(r"\bFAIL(ED|URE)?\b|\bfailed\b|\bincorrect\b|mismatch", done.stdout[-1000:], re.IGNORECASE)
-    ended = done.returncode == 0 and not own_check
+    own_check = re.search(r"\bFAIL(ED|URE)?\b|\bfailed\b|\bincorrect\b|mismatch", stdout[-1000:], re.IGNORECASE)
+    ended = code == 0 and not own_check
     kernel_fault = bool(faults) and "host code" not in faults[0]
     return {
-        "code": done.returncode,
+        "code": code,
         "said": said,
         "faults": faults[:3],
         "compiles": bool(table) or said.endswith("there is no main()"),
         "runs": bool(table) and ((launched and ended) or kernel_fault),
-        "tail": (done.stdout + done.stderr)[-800:],
+        "tail": (stdout + stderr)[-800:],
     }
 
 
