@@ -10,11 +10,13 @@ MIRROR: the folder of clones, each OWNER+NAME/repo. The rule, written before the
   files with inline PTX or wmma, then until there are GROUPS with cooperative groups or CUB, then until there are SHARED with dynamic shared memory, then until there are ALL.
 - Not drawn: files whose text names another library of OTHERS (rungs refuses those by name); PyTorch's headers are not among them.
 - A file is tried with the other sources of its folder if exactly one of them has main(), else alone. Flags are those of REPOSITORIES; PyTorch's headers for files that include them.
+- OPS: the program of a project with the ops of tests/samples/ops and of examples/llm (`rungs build`), beside `double`.
 - It compiles if it is started, or if nothing but main() is missing. It runs if a kernel runs to its end and the program ends by itself within SECONDS with exit code 0 and no
   failure in its last words, or with a fault that rungs found in a kernel. others.json has for some the words of the command line, numbers of the source that are made smaller
   (the table marks it), and the call that binds a kernel to an op: a file that is bound and verified has run, and the table marks it.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -32,7 +34,7 @@ CU, CUH = r".*\.cu", r".*\.cuh?"
 REPOSITORIES = {  # which paths, flags (relative to the clone's root)
     "NVIDIA/cuda-samples": (CU, ["-ICommon"]),
     "NVIDIA-developer-blog/code-samples": (CU, []),
-    "PacktPublishing/Learn-CUDA-Programming": (CU, []),
+    "PacktPublishing/Learn-CUDA-Programming": (CU, ["-INVIDIA/cuda-samples:Common"]),
     "CoffeeBeforeArch/cuda_programming": (CU, []),
     "CodedK/CUDA-by-Example-source-code-for-the-book-s-examples-": (CU, []),
     "brucefan1983/CUDA-Programming": (CU, []),
@@ -69,6 +71,7 @@ KINDS = {
 }
 MAIN = re.compile(r"^[ \t]*(int|void)?\s*main\s*\(", re.MULTILINE)
 TORCH = re.compile(r"#\s*include\s*[<\"](torch|ATen|c10)/")
+OPS = os.environ.get("OPS", samples.RUNGS)
 SOURCE = ".cu", ".cpp", ".cc", ".c"
 
 
@@ -119,7 +122,14 @@ def torch_flags(texts):
 
 
 def attempt(here, sources, flags, words, more=()):
-    argv = [samples.RUNGS, "try", *sources, *flags, *(more or ["--emulator", "address"]), "--no-sandbox"]
+    argv = [
+        OPS if more else samples.RUNGS,
+        "try",
+        *sources,
+        *flags,
+        *(more or ["--emulator", "address"]),
+        "--no-sandbox",
+    ]
     words = ["--", *words] if words else []
     with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryFile("w+", errors="replace") as err:
         done = subprocess.Popen(
@@ -161,16 +171,34 @@ def bound(here, path, flags, facts):
     return found
 
 
+def extract(folder, commit, path, to):
+    """All headers, and what is below the file's folder; of a clone that lacks large files, the sources."""
+    parent = str(pathlib.PurePath(path).parent)
+    paths = samples.git(folder, "ls-tree", "-r", "--name-only", commit).decode().splitlines()
+    below = [p for p in paths if p.startswith(f"{parent}/") or parent == "."]
+    wanted = {p for p in paths if p.endswith((".h", ".cuh", ".hpp", ".inl", ".inc", "_utils.cu"))} | {path}
+    for more in (below, [p for p in below if p.endswith(SOURCE)]):
+        with contextlib.suppress(subprocess.CalledProcessError):
+            return samples.extract(folder, commit, sorted(wanted | set(more)), to)
+
+
+def flag_of(flag, root, mirror):
+    """-IFOLDER of the clone, or -IREPOSITORY:FOLDER of another one's."""
+    if not flag.startswith("-I"):
+        return str(root / flag) if (root / flag).is_file() else flag
+    repository, _, name = flag[2:].rpartition(":")
+    if not repository:
+        return f"-I{root / name}"
+    samples.extract(clone(mirror, repository), "HEAD", [name], root / "other")
+    return f"-I{root / 'other' / name}"
+
+
 def try_one(line, mirror, facts):
     repository, commit, path = re.fullmatch(r"(.+?)@(\w+):([^ ]+)(?: .*)?", line).groups()
     folder = clone(mirror, repository)
     with tempfile.TemporaryDirectory(prefix="sample-") as to:
         root = pathlib.Path(to)
-        paths = samples.git(folder, "ls-tree", "-r", "--name-only", "HEAD").decode().splitlines()
-        wanted = {path} | {p for p in paths if p.endswith((".h", ".cuh", ".hpp", ".inl", ".inc"))}
-        parent = str(pathlib.PurePath(path).parent)
-        wanted |= {p for p in paths if str(pathlib.PurePath(p).parent) == parent}
-        samples.extract(folder, commit, sorted(wanted), to)
+        extract(folder, commit, path, to)
         here = (root / path).parent
         texts = {
             file.name: file.read_text(errors="replace") for file in sorted(here.iterdir()) if file.suffix in SOURCE
@@ -181,9 +209,12 @@ def try_one(line, mirror, facts):
         together = len(mains) == 1 and pathlib.PurePath(path).suffix == ".cu"
         files = [*mains, *(one for one in texts if one not in mains)] if together else [name]
         for wrong, right in facts.get("smaller", {}).items():
-            (here / name).write_text(re.sub(wrong, right, (here / name).read_text(errors="replace")))
-        flags = [f"-I{root / flag[2:]}" for flag in REPOSITORIES[repository][1]]
-        flags += [*facts.get("flags", []), *torch_flags([texts[one] for one in files])]
+            for one in files:
+                (here / one).write_text(re.sub(wrong, right, (here / one).read_text(errors="replace")))
+        for one, text in facts.get("files", {}).items():
+            (here / one).write_text(text)
+        flags = [flag_of(flag, root, mirror) for flag in [*REPOSITORIES[repository][1], *facts.get("flags", [])]]
+        flags += torch_flags([texts[one] for one in files])
         found = attempt(here, files, flags, facts.get("words", []))
         if "op" in facts:
             found["bound"] = bound(here, name, flags, facts)
