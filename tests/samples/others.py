@@ -11,7 +11,7 @@ MIRROR: the folder of clones, each OWNER+NAME/repo. The rule, written before the
 - Not drawn: files whose text names another library of OTHERS (rungs refuses those by name); PyTorch's headers are not among them.
 - A file is tried with the other sources of its folder if exactly one of them has main(), else alone. Flags are those of REPOSITORIES; PyTorch's headers for files that include them.
 - OPS: the program of a project with the ops of tests/samples/ops and of examples/llm (`rungs build`), beside `double`.
-- It compiles if it is started, or if nothing but main() is missing. It runs if a kernel runs to its end and the program ends by itself within SECONDS with exit code 0 and no
+- It compiles if it is started, or if nothing but main() is missing. It runs if a kernel runs to its end and the program ends by itself within SECONDS of processor time (at the first attempt: 40 s by the clock) with exit code 0 and no
   failure in its last words, or with a fault that rungs found in a kernel. others.json has for some the words of the command line, numbers of the source that are made smaller
   (the table marks it), and the call that binds a kernel to an op: a file that is bound and verified has run, and the table marks it.
 """
@@ -22,6 +22,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -29,7 +30,7 @@ import tempfile
 
 import samples
 
-ALL, MOST, SHARED, GROUPS, PTX, SECONDS = 60, 4, 20, 10, 8, 40
+ALL, MOST, SHARED, GROUPS, PTX, SECONDS = 60, 4, 20, 10, 8, 60
 CU, CUH = r".*\.cu", r".*\.cuh?"
 REPOSITORIES = {  # which paths, flags (relative to the clone's root)
     "NVIDIA/cuda-samples": (CU, ["-ICommon"]),
@@ -132,19 +133,19 @@ def attempt(here, sources, flags, words, more=()):
     ]
     words = ["--", *words] if words else []
     with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryFile("w+", errors="replace") as err:
-        done = subprocess.Popen(
-            [*argv, *words], cwd=here, stdout=out, stderr=err, stdin=subprocess.DEVNULL, start_new_session=True
-        )
-        try:
-            code = done.wait(
-                SECONDS + (60 if any("torch" in flag for flag in flags) else 0)
-            )  # those take long to compile
-        except subprocess.TimeoutExpired:
-            os.killpg(done.pid, signal.SIGKILL)
-            done.wait()
-            return {"code": None, "said": f"not within {SECONDS} s", "compiles": True, "runs": False}
+        code = subprocess.run(
+            [*argv, *words],
+            cwd=here,
+            check=False,
+            stdout=out,
+            stderr=err,
+            stdin=subprocess.DEVNULL,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5)),
+        ).returncode
         out.seek(0), err.seek(0)
         stdout, stderr = out.read(), err.read()
+    if code in (-signal.SIGXCPU, 128 + signal.SIGXCPU, 256 - signal.SIGXCPU):
+        return {"code": None, "said": f"not within {SECONDS} s of processor time", "compiles": True, "runs": False}
     said = next((line for line in stderr.splitlines() if line.startswith("rungs try: ")), "")
     faults = [line for line in stderr.splitlines() if line.startswith("rungs-emulator: ") and "(replay: " in line]
     table = re.split(r"(?:^|\n)\nkernel +launches", stderr)[1:]
