@@ -122,13 +122,13 @@ def torch_flags(texts):
     return ["-std=c++20", "-DTORCH_EXTENSION_NAME=it", *(word for folder in headers for word in ("-isystem", folder))]
 
 
-def attempt(here, sources, flags, words, more=()):
+def attempt(here, sources, flags, words, more=(), kind="address"):
     argv = [
         OPS if more else samples.RUNGS,
         "try",
         *sources,
         *flags,
-        *(more or ["--emulator", "address"]),
+        *(more or ["--emulator", kind]),
         "--no-sandbox",
     ]
     words = ["--", *words] if words else []
@@ -216,7 +216,7 @@ def try_one(line, mirror, facts):
             (here / one).write_text(text)
         flags = [flag_of(flag, root, mirror) for flag in [*REPOSITORIES[repository][1], *facts.get("flags", [])]]
         flags += torch_flags([texts[one] for one in files])
-        found = attempt(here, files, flags, facts.get("words", []))
+        found = attempt(here, files, flags, facts.get("words", []), kind=facts.get("emulator", "address"))
         if "op" in facts:
             found["bound"] = bound(here, name, flags, facts)
             found["compiles"] = found["compiles"] or found["bound"]["verified"]

@@ -74,6 +74,30 @@ def test_matrices_of_a_warp_and_what_older_programs_have(file, said):
     assert (done.returncode, done.stdout) == (0, said), done.stderr
 
 
+def test_device_functions_of_cub(tmp_path):
+    (tmp_path / "sums.cu").write_text("""#include <cstdio>
+#include <cub/cub.cuh>
+int main() {
+    int *x, *y;
+    void *memory = nullptr;
+    size_t bytes = 0, more = 0;
+    cudaMallocManaged(&x, 40);
+    cudaMallocManaged(&y, 44);
+    for (int i = 0; i < 10; i++) x[i] = i + 1;
+    cub::DeviceScan::ExclusiveSum(memory, bytes, x, y, 10);
+    cub::DeviceReduce::Sum(memory, more, x, y + 10, 10);
+    cudaMalloc(&memory, bytes > more ? bytes : more);
+    cub::DeviceScan::ExclusiveSum(memory, bytes, x, y, 10);
+    cub::DeviceReduce::Sum(memory, more, x, y + 10, 10);
+    cudaDeviceSynchronize();
+    printf("%d %d\\n", y[9], y[10]);
+}
+""")
+    done = attempt("sums.cu", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "45 55\n"), done.stderr
+    assert row(done, "cub::DeviceScan") == (1, 1, "-")
+
+
 def test_names_of_the_emulators_and_eight_bits():
     done = attempt("names.cu", "--emulator", "address")
     assert (done.returncode, done.stdout) == (0, "10\n"), done.stderr
