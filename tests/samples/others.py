@@ -106,8 +106,8 @@ def draw(mirror, seed):
         print(line, *sorted(kinds - {"any"}))
 
 
-def torch_flags(texts):
-    if not any(TORCH.search(text) for text in texts):
+def torch_flags(texts, wanted):
+    if not wanted and not any(TORCH.search(text) for text in texts):
         return []
     headers = subprocess.run(
         [
@@ -215,7 +215,7 @@ def try_one(line, mirror, facts):
         for one, text in facts.get("files", {}).items():
             (here / one).write_text(text)
         flags = [flag_of(flag, root, mirror) for flag in [*REPOSITORIES[repository][1], *facts.get("flags", [])]]
-        flags += torch_flags([texts[one] for one in files])
+        flags += torch_flags([texts[one] for one in files], facts.get("torch", False))
         found = attempt(here, files, flags, facts.get("words", []), kind=facts.get("emulator", "address"))
         if "op" in facts:
             found["bound"] = bound(here, name, flags, facts)

@@ -74,6 +74,21 @@ def test_matrices_of_a_warp_and_what_older_programs_have(file, said):
     assert (done.returncode, done.stdout) == (0, said), done.stderr
 
 
+def test_a_launch_from_a_kernel_is_named_with_its_line(tmp_path):
+    (tmp_path / "nested.cu").write_text("""__global__ void inner() {}
+__global__ void outer() {
+    inner<<<1, 1>>>();
+}
+int main() {
+    outer<<<1, 1>>>();
+}
+""")
+    done = attempt("nested.cu", "--emulator", "address", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "dynamic parallelism is not emulated" in done.stderr
+    assert "at nested.cu:3" in done.stderr, done.stderr
+
+
 def test_device_functions_of_cub(tmp_path):
     (tmp_path / "sums.cu").write_text("""#include <cstdio>
 #include <cub/cub.cuh>
