@@ -89,9 +89,25 @@ int main() {
     assert "at nested.cu:3" in done.stderr, done.stderr
 
 
-def test_device_functions_of_cub(tmp_path):
+def test_functions_of_cub(tmp_path):
     (tmp_path / "sums.cu").write_text("""#include <cstdio>
 #include <cub/cub.cuh>
+struct Before {
+    int so_far;
+    __device__ int operator()(int all) { return so_far + 0 * all; }
+};
+__global__ void scan(int *out) {
+    using Scan = cub::BlockScan<int, 64>;
+    __shared__ Scan::TempStorage storage;
+    const int t = threadIdx.x;
+    int x[3] = {3 * t, 3 * t + 1, 3 * t + 2}, a[3], b[3], all;
+    Scan(storage).ExclusiveSum(x, a, all);
+    __syncthreads();
+    Before before = {1000};
+    Scan(storage).InclusiveScan(x, b, [](int left, int right) { return left + right; }, before);
+    for (int i = 0; i < 3; i++)
+        if (a[i] != x[i] * (x[i] - 1) / 2 || b[i] != 1000 + a[i] + x[i] || all != 191 * 192 / 2) atomicAdd(out, 1);
+}
 int main() {
     int *x, *y;
     void *memory = nullptr;
@@ -105,11 +121,15 @@ int main() {
     cub::DeviceScan::ExclusiveSum(memory, bytes, x, y, 10);
     cub::DeviceReduce::Sum(memory, more, x, y + 10, 10);
     cudaDeviceSynchronize();
-    printf("%d %d\\n", y[9], y[10]);
+    int wrong = 0;
+    cudaMemset(x, 0, 4);
+    scan<<<1, 64>>>(x);
+    cudaMemcpy(&wrong, x, 4, cudaMemcpyDeviceToHost);
+    printf("%d %d %d\\n", y[9], y[10], wrong);
 }
 """)
     done = attempt("sums.cu", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "45 55\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "45 55 0\n"), done.stderr
     assert row(done, "cub::DeviceScan") == (1, 1, "-")
 
 
