@@ -23,7 +23,6 @@ import os
 import pathlib
 import re
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -124,7 +123,7 @@ def torch_flags(texts, wanted):
 
 def attempt(here, sources, flags, words, more=(), kind="address"):
     argv = [
-        OPS if more else samples.RUNGS,
+        OPS if more and "double" not in more else samples.RUNGS,
         "try",
         *sources,
         *flags,
@@ -144,7 +143,7 @@ def attempt(here, sources, flags, words, more=(), kind="address"):
         ).returncode
         out.seek(0), err.seek(0)
         stdout, stderr = out.read(), err.read()
-    if code in (-signal.SIGXCPU, 128 + signal.SIGXCPU, 256 - signal.SIGXCPU):
+    if code in samples.ENDED:
         return {"code": None, "said": f"not within {SECONDS} s of processor time", "compiles": True, "runs": False}
     said = next((line for line in stderr.splitlines() if line.startswith("rungs try: ")), "")
     faults = [line for line in stderr.splitlines() if line.startswith("rungs-emulator: ") and "(replay: " in line]

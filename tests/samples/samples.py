@@ -7,7 +7,7 @@
     samples.py table OUT                          counts, and the reason of each that does not compile or run
 
 GIT is the git folder of a clone. A program gets the words of `run:` in its Makefile, with numbers above LARGE made smaller. It compiles if `rungs try` starts it, and it runs if it ends by itself
-within SECONDS with exit code 0 and no failure in its last words, or with a fault that rungs found in a kernel.
+within SECONDS of processor time with exit code 0 and no failure in its last words, or with a fault that rungs found in a kernel.
 """
 
 import concurrent.futures
@@ -18,6 +18,8 @@ import json
 import os
 import pathlib
 import re
+import resource
+import signal
 import subprocess
 import sys
 import tarfile
@@ -25,6 +27,7 @@ import tempfile
 
 LARGE = 4, 64, 1024
 SECONDS = 40
+ENDED = -signal.SIGXCPU, 128 + signal.SIGXCPU, 256 - signal.SIGXCPU  # at that limit
 SOURCES = {".cu", ".h", ".cuh", ".hpp", ".c", ".cpp", ".cc", ".md", ".txt", ""}
 RUNGS = os.environ.get("RUNGS", "./rungs")
 
@@ -66,12 +69,17 @@ def smaller(words, largest):
 
 def attempt(folder, source, flags, words):
     argv = [RUNGS, "try", source.name, *flags, "--emulator", "address", "--no-sandbox", "--", *words]
-    try:
-        done = subprocess.run(
-            argv, cwd=folder, check=False, capture_output=True, text=True, errors="replace", timeout=SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        return {"code": None, "said": f"not within {SECONDS} s", "faults": []}
+    done = subprocess.run(
+        argv,
+        cwd=folder,
+        check=False,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5)),
+    )
+    if done.returncode in ENDED:
+        return {"code": None, "said": f"not within {SECONDS} s of processor time", "faults": []}
     table = re.split(r"\n\nkernel +launches", done.stderr)[1:]
     faults = [line for line in done.stderr.splitlines() if line.startswith("rungs-emulator: ")]
     said = next((line for line in done.stderr.splitlines() if line.startswith("rungs try: ")), "")
