@@ -311,7 +311,7 @@ class Compiler:
 
     def text(self, file, dependencies=None, own=None):
         """Preprocessed; in `dependencies` the files that it is made of. own: files in folders that begin so are not the user's."""
-        argv = [self.command("asan")[0], "-E", "-x", "c++", "-std=c++17", "-w", *self.flags, f"-I{file.parent}"]
+        argv = [self.command("asan")[0], "-E", "-x", "c++", "-std=c++17", "-w"]
         for folder in [*self.folders(), f"{self.folders()[-1]}/cccl"]:
             argv += ["-isystem", folder]
         first = ["-include", "emulator/cuda_program.h"]
@@ -321,7 +321,8 @@ class Compiler:
                 headers.write(with_cccl(wanted))
                 headers.flush()
                 first = ["-include", headers.name]
-            return self.preprocessed([*argv, *first], file, dependencies, own)
+            argv += [*first, *self.flags, f"-I{file.parent}"]  # a file by -include sees the runtime, as nvcc's do
+            return self.preprocessed(argv, file, dependencies, own)
 
     def of_cccl(self, file, seen=None):
         """The headers of CCCL that a file includes, or its own headers do."""

@@ -13,7 +13,7 @@ MIRROR: the folder of clones, each OWNER+NAME/repo. The rule, written before the
 - OPS: the program of a project with the ops of tests/samples/ops and of examples/llm (`rungs build`), beside `double`.
 - It compiles if it is started, or if nothing but main() is missing. It runs if a kernel runs to its end and the program ends by itself within SECONDS of processor time (at the first attempt: 40 s by the clock) with exit code 0 and no
   failure in its last words, or with a fault that rungs found in a kernel. others.json has for some the words of the command line, numbers of the source that are made smaller
-  (the table marks it), and the call that binds a kernel to an op: a file that is bound and verified has run, and the table marks it.
+  (the table marks it), the other sources and flags of its build, and the call that binds a kernel to an op: a file that is bound and verified has run, and the table marks it.
 """
 
 import contextlib
@@ -208,6 +208,7 @@ def try_one(line, mirror, facts):
         mains = [one for one, text in texts.items() if MAIN.search(text)]
         together = len(mains) == 1 and pathlib.PurePath(path).suffix == ".cu"
         files = [*mains, *(one for one in texts if one not in mains)] if together else [name]
+        files = [name, *facts["with"]] if "with" in facts else files
         for wrong, right in facts.get("smaller", {}).items():
             for one in files:
                 (here / one).write_text(re.sub(wrong, right, (here / one).read_text(errors="replace")))

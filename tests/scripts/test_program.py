@@ -177,7 +177,8 @@ def test_files_of_one_program_and_flags(tmp_path):
         "#include <cuda_runtime.h>\n__global__ void put(int *);\n"
         "int main() { int *x; cudaMallocManaged(&x, 4); put<<<1, 1>>>(x); cudaDeviceSynchronize(); return *x; }\n"
     )
-    done = attempt("kernel.cu", "main.cpp", "-D", "VALUE=9", "-lcudart", cwd=tmp_path)
+    (tmp_path / "first.h").write_text("cudaError_t helper();\n")
+    done = attempt("kernel.cu", "main.cpp", "-D", "VALUE=9", "-include", "first.h", "-lcudart", cwd=tmp_path)
     assert done.returncode == 9, done.stderr
 
 
