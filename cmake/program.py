@@ -354,7 +354,11 @@ class Compiler:
             errors="replace",
         )
         if done.returncode:
-            raise modules.Refused(f"{modules.first_error(done.stderr)}; {SEE}")
+            said = modules.first_error(done.stderr)
+            outer = re.search(r"In file included from (\S+:\d+):", done.stderr)
+            if "CUDA toolkit headers are incompatible" in said and outer:  # CCCL as it would be read for a device
+                said = f"{outer[1]}: this header, or one that it includes, is CCCL's and not emulated"
+            raise modules.Refused(f"{said}; {SEE}")
         return CudaText(done.stdout, tuple(self.folders()) if own is None else own)
 
     def object_of(self, text, kind, to, more=(), run=None):

@@ -160,6 +160,7 @@ def test_a_race_is_found():
     [
         ("library.cu", "library.cu:3: cublasSscal_v2 is not emulated"),
         ("ptx.cu", "ptx.cu:3: inline PTX is not emulated: vshr.u32.u32.u32.clamp.add"),
+        ("block_load.cu", "block_load.cu:1: this header, or one that it includes, is CCCL's and not emulated"),
         ("texture.cu", "texture.cu:1: cudaTextureObject_t: textures and surfaces are not emulated"),
     ],
 )
