@@ -51,6 +51,7 @@ template <typename Use, int m, int n, int k, typename T, typename Layout = void>
     static constexpr bool is_a = std::is_same<Use, matrix_a>::value, is_b = std::is_same<Use, matrix_b>::value;
     static constexpr int rows = is_b ? k : m, columns = is_a ? k : n, num_elements = rows * columns / 32;
     static constexpr int num_storage_elements = num_elements;
+    static constexpr bool by_rows = std::is_same<Layout, row_major>::value;
     using element_type = T;
     using storage_element_type = typename emulator_element<T>::storage;
     storage_element_type x[num_elements];
@@ -80,21 +81,21 @@ template <typename Use, int m, int n, int k, typename T, typename Layout = void>
     }
 };
 
-template <typename Use, int m, int n, int k, typename T, typename Layout>
-static inline void fill_fragment(fragment<Use, m, n, k, T, Layout> &to, const typename emulator_element<T>::storage &value) {
+template <typename Fragment> static inline void fill_fragment(Fragment &to, const typename Fragment::storage_element_type &value) {
     for (auto &element : to.x) element = value;
 }
-template <typename Use, int m, int n, int k, typename T, typename Layout>
-static inline void load_matrix_sync(fragment<Use, m, n, k, T, Layout> &to, const typename emulator_element<T>::storage *from,
-                                    unsigned stride) {
-    for (int i = 0; i < to.num_elements; i++) to.x[i] = from[to.at(i, stride, std::is_same<Layout, row_major>::value)];
+template <typename Fragment>
+static inline void load_matrix_sync(Fragment &to, const typename Fragment::storage_element_type *from, unsigned stride) {
+    for (int i = 0; i < to.num_elements; i++) to.x[i] = from[to.at(i, stride, Fragment::by_rows)];
 }
-template <int m, int n, int k, typename T>
-static inline void load_matrix_sync(fragment<accumulator, m, n, k, T> &to, const T *from, unsigned stride, layout_t layout) {
+template <typename Fragment>
+static inline void load_matrix_sync(Fragment &to, const typename Fragment::storage_element_type *from, unsigned stride,
+                                    layout_t layout) {
     for (int i = 0; i < to.num_elements; i++) to.x[i] = from[to.at(i, stride, layout == mem_row_major)];
 }
-template <int m, int n, int k, typename T>
-static inline void store_matrix_sync(T *to, const fragment<accumulator, m, n, k, T> &from, unsigned stride, layout_t layout) {
+template <typename Fragment>
+static inline void store_matrix_sync(typename Fragment::storage_element_type *to, const Fragment &from, unsigned stride,
+                                     layout_t layout) {
     for (int i = 0; i < from.num_elements; i++) to[from.at(i, stride, layout == mem_row_major)] = from.x[i];
 }
 template <int m, int n, int k, typename T, typename Left, typename Right, typename D, typename C>
