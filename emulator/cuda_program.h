@@ -5,6 +5,7 @@
 #define RUNGS_PROGRAM
 #define RUNGS_UNIT "program"
 
+#include <cassert> // as by nvcc
 #include <cuda_runtime.h>
 
 #include "emulator/cuda.h"

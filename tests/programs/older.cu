@@ -1,5 +1,5 @@
 // What older programs have: spaces in launches, calls and properties that CUDA 13 has no more, and PTX over several strings.
-#include <cstdio>
+#include <cstdio> // assert() comes with the runtime
 
 template <typename T> struct Box { T value; };
 
@@ -32,6 +32,7 @@ int main() {
     // clang-format on
     count<<<1, 8 * sizeof(Box<Box<Box<int>>>)>>>(x);
     cudaThreadSynchronize();
+    assert(device == 0);
     strings<<<1, 1>>>(x);
     cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
     printf("%d %d, device %d, %d kHz\n", host[0], host[1], device, properties.clockRate);
