@@ -1,5 +1,6 @@
 // What older programs have: spaces in launches, calls and properties that CUDA 13 has no more, and PTX over several strings.
-#include <cstdio> // assert() comes with the runtime
+#include <cstdio>
+#include <cuda_fp16.h> // assert() comes with the runtime
 
 template <typename T> struct Box { T value; };
 
@@ -14,6 +15,7 @@ __global__ void strings(int *x) {
                  : "=r"(sum)
                  : "l"(x));
     asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(x[1]) : "r"(sum), "r"(2), "r"(5));
+    x[1] += (int)__half2float(htanh_approx(__float2half(20)));
 }
 
 int main() {

@@ -68,7 +68,7 @@ def test_inline_ptx_of_the_list():
     assert row(done, "copies")[2] == "data race"
 
 
-@pytest.mark.parametrize(("file", "said"), [("matrices.cu", "right\n"), ("older.cu", "2 15, device 0, 1000000 kHz\n")])
+@pytest.mark.parametrize(("file", "said"), [("matrices.cu", "right\n"), ("older.cu", "2 16, device 0, 1000000 kHz\n")])
 def test_matrices_of_a_warp_and_what_older_programs_have(file, said):
     done = attempt(file)
     assert (done.returncode, done.stdout) == (0, said), done.stderr
