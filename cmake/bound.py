@@ -250,7 +250,7 @@ def main():
     tried, facts = pathlib.Path(sys.argv[1]), json.loads(sys.argv[2])
     form, text = (facts["form"], facts["text"]) if facts["form"] else from_comment(facts)
     facts["flags"] = from_here(program.Arguments(facts["flags"]).flags)
-    made = tried / "bound" / facts["op"] / pathlib.Path(facts["file"]).name
+    made = tried / "bound" / facts["op"] / f"{pathlib.Path(facts['file']).stem}.cu"
     source = source_of(facts, form, text)
     made.parent.mkdir(parents=True, exist_ok=True)
     if not made.exists() or made.read_text() != source:

@@ -331,6 +331,10 @@ def describe(project, kind, module, id_):
         found = json.loads(text)
     except ValueError:
         raise Refused("cannot be loaded: it ended the process") from None
+    lacking = re.search(r"undefined symbol: (\w+)", found.get("error", ""))
+    if lacking:
+        name = subprocess.run(["c++filt", lacking[1]], check=False, capture_output=True, text=True).stdout.strip()
+        raise Refused(f"cannot be loaded: nothing that it is made of defines {name} (-include FILE.cu takes in a file)")
     if "error" in found:
         raise Refused(found["error"])
     return found

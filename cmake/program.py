@@ -34,21 +34,20 @@ SEE = "docs/EMULATOR.md says what the emulator has"
 TEXTURES = re.compile(
     r"cuda(Texture|Surface)Object_t|cuda(Create|Bind)(Texture|Surface)\w*|(tex|surf)[123]D\w*|texture|surface"
 )
-PTX = re.compile(r'[^"]*"\s*(?:\{|\\[nt]|\s)*(?:@!?%?\w+\s+)?(?:\.reg[^;]*;(?:\\[nt]|\s)*)*([a-z]\w*(?:\.\w+)+)')
+PTX = re.compile(r"\s*(?:\{|\\[nt]|\s)*(?:@!?%?\w+\s+)?(?:\.reg[^;]*;(?:\\[nt]|\s)*)*([a-z]\w*(?:\.\w+)+)")
 TOKEN = re.compile(
     r"""(?P<marker>^\#[^\n]*)
     |(?P<text>(?:u8|[uUL])?R"(?P<end>[^\s()\\]*)\(.*?\)(?P=end)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
     |(?P<word>[A-Za-z_]\w*)
     |(?P<number>\.?\d(?:[eEpP][+-]|[\w.'])*)
-    |<<<|>>>|::|->|\S""",
+    |<<\s*<|>>\s*>|::|->|\S""",
     re.MULTILINE | re.DOTALL | re.VERBOSE,
 )
 MARKER = re.compile(r'^# (\d+) "([^"\n]*)"([ \d]*)$', re.MULTILINE)
 OPENING, CLOSING = {"(": ")", "[": "]", "{": "}"}, {")": "(", "]": "[", "}": "{"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
-CCCL = re.compile(
-    r"cuda/|nv/|thrust/|cub/util_|cuda_fp[468]\.h"
-)  # the rest of CUB has stand-ins in emulator/include, or is refused
+# Read as the host compiler does: CCCL, but for CUB, which has stand-ins in emulator/include; and PyTorch.
+CCCL = re.compile(r"cuda/|nv/|thrust/|cub/util_|cuda_fp[468]\.h|torch/|ATen/|c10/|pybind11/")
 CLUSTERS = "cudaLaunchAttributeClusterDimension", "__cluster_dims__", "this_cluster"
 ENUMERATORS = re.compile(  # of emulator/engine.h
     r"WARP_(SYNC|ALL|ANY|BALLOT|SHUFFLE\w*|MATCH_\w+|REDUCE_\w+)|BARRIER_(PLAIN|COUNT|AND|OR)"
@@ -70,7 +69,7 @@ class CudaText:
             if "3" not in marker[3] and not marker[2].startswith(("<", *own)):
                 found = TOKEN.finditer(text, marker.end(), end)
                 self.tokens += [token for token in found if not token["marker"]]
-        self.words = [token[0] for token in self.tokens]
+        self.words = [token[0] if token["text"] else "".join(token[0].split()) for token in self.tokens]
 
     def place(self, position):
         i = bisect.bisect_right(self.starts, position) - 1
@@ -222,7 +221,8 @@ class CudaText:
                 self.refuse(i, f"{word}: clusters are not emulated")
             if word in ("asm", "__asm__", "__asm"):
                 text = next((j for j in range(i, min(i + 5, len(self.words))) if self.tokens[j]["text"]), i)
-                found = PTX.match(self.text[self.tokens[text].start() : self.tokens[self.closing(text - 1)].end()])
+                strings = ptx.STRING.findall(self.source(text, self.closing(text - 1)))
+                found = PTX.match("".join(strings))
                 if found:
                     self.inline(i, text - 1, found[1])
 
@@ -311,7 +311,7 @@ class Compiler:
 
     def text(self, file, dependencies=None, own=None):
         """Preprocessed; in `dependencies` the files that it is made of. own: files in folders that begin so are not the user's."""
-        argv = [self.command("asan")[0], "-E", "-x", "c++", "-std=c++17", "-w", *self.flags, f"-I{file.parent}"]
+        argv = [self.command("asan")[0], "-E", "-x", "c++", "-std=c++17", "-w"]
         for folder in [*self.folders(), f"{self.folders()[-1]}/cccl"]:
             argv += ["-isystem", folder]
         first = ["-include", "emulator/cuda_program.h"]
@@ -321,7 +321,8 @@ class Compiler:
                 headers.write(with_cccl(wanted))
                 headers.flush()
                 first = ["-include", headers.name]
-            return self.preprocessed([*argv, *first], file, dependencies, own)
+            argv += [*first, *self.flags, f"-I{file.parent}"]  # a file by -include sees the runtime, as nvcc's do
+            return self.preprocessed(argv, file, dependencies, own)
 
     def of_cccl(self, file, seen=None):
         """The headers of CCCL that a file includes, or its own headers do."""
@@ -353,7 +354,11 @@ class Compiler:
             errors="replace",
         )
         if done.returncode:
-            raise modules.Refused(f"{modules.first_error(done.stderr)}; {SEE}")
+            said = modules.first_error(done.stderr)
+            outer = re.search(r"In file included from (\S+:\d+):", done.stderr)
+            if "CUDA toolkit headers are incompatible" in said and outer:  # CCCL as it would be read for a device
+                said = f"{outer[1]}: this header, or one that it includes, is CCCL's and not emulated"
+            raise modules.Refused(f"{said}; {SEE}")
         return CudaText(done.stdout, tuple(self.folders()) if own is None else own)
 
     def object_of(self, text, kind, to, more=(), run=None):
@@ -377,6 +382,7 @@ class Compiler:
         names = ["main=rungs_program_main", "__assert_fail=emulator_assert_fail"]
         names += [f"{name}=emulator{name}" for name in ("_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm")]
         renamed = [word for name in names for word in ("--redefine-sym", name)]
+        renamed += ["--wildcard", "--localize-symbol=PyInit_*"]  # a module of Python's is not loaded as one
         modules.run(
             [self.project.settings["objcopy"], *self.project.settings[kind]["names"], *renamed, to],
             modules.COMPILE_SECONDS,

@@ -36,6 +36,7 @@ APPROXIMATE = {
     "sin": "sinf(x)",
     "cos": "cosf(x)",
 }
+ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "mad": "*", "and": "&", "or": "|", "xor": "^"}
 MMA = {"f16": "EmulatorPtxHalf", "bf16": "EmulatorPtxBfloat", "tf32": "EmulatorPtxTf32"}
 
 
@@ -114,7 +115,8 @@ class Block:
     def instruction(self, text):
         opcode, _, rest = text.partition(" ")
         words, parts = pieces(rest), opcode.split(".")
-        form = getattr(self, {"cp": "copy", "ld": "load"}.get(parts[0], parts[0]), None)
+        names = {"cp": "copy", "ld": "load"} | dict.fromkeys(ARITHMETIC, "arithmetic")
+        form = getattr(self, names.get(parts[0], parts[0]), None)
         if parts[0] in APPROXIMATE and re.fullmatch(r"\w+\.approx(\.ftz)?\.f32", opcode):
             return f"{{ const float x = {self.number(words[1], 'float')}; emulator_ptx_put({self.value(words[0])}, {APPROXIMATE[parts[0]]}); }}"
         written = form(opcode, parts, words) if form and parts[0] in FORMS else None
@@ -135,6 +137,18 @@ class Block:
         if opcode in ("cvt.u32.u64", "cvt.u64.u32"):
             return f"emulator_ptx_put({self.value(words[0])}, {self.number(words[1], 'uint64_t')});"
         return None
+
+    def arithmetic(self, opcode, parts, words):
+        kind = (
+            WIDTH.get(parts[-1][1:])
+            if re.fullmatch(r"(add|sub|mul\.lo|mad\.lo|and|or|xor)\.[usb](32|64)", opcode)
+            else None
+        )
+        if kind is None:
+            return None
+        value = f" {ARITHMETIC[parts[0]]} ".join(self.number(word, kind) for word in words[1:3])
+        value += f" + {self.number(words[3], kind)}" if parts[0] == "mad" else ""
+        return f"emulator_ptx_put({self.value(words[0])}, ({kind})({value}));"
 
     def setp(self, opcode, parts, words):
         compare = {"ne": "!=", "eq": "=="}.get(parts[1])
@@ -178,7 +192,9 @@ class Block:
         return f"emulator_ptx_copy({self.address(words[0])}, {self.address(words[1])}, {bytes_}, {used});"
 
     def ldmatrix(self, opcode, parts, words):
-        found = re.fullmatch(r"ldmatrix\.sync\.aligned(?:\.m8n8)?\.x([124])(?:\.m8n8)?(\.trans)?\.shared\.b16", opcode)
+        found = re.fullmatch(
+            r"ldmatrix\.sync\.aligned(?:\.m8n8)?\.x([124])(?:\.m8n8)?(\.trans)?(?:\.m8n8)?\.shared\.b16", opcode
+        )
         if not found:
             return None
         transposed = "true" if found[2] else "false"
@@ -226,7 +242,9 @@ class Block:
         return "__trap();"
 
 
-FORMS = "mov cvta cvt setp ld st cp ldmatrix mma bar barrier membar fence prefetch trap".split()
+FORMS = (
+    "add sub mul mad and or xor mov cvta cvt setp ld st cp ldmatrix mma bar barrier membar fence prefetch trap".split()
+)
 
 
 def translated(text, operands):

@@ -5,6 +5,7 @@
 #define RUNGS_PROGRAM
 #define RUNGS_UNIT "program"
 
+#include <cassert> // as by nvcc
 #include <cuda_runtime.h>
 
 #include "emulator/cuda.h"
@@ -103,6 +104,7 @@ EMULATOR_BY_KERNEL(cudaFuncSetAttribute, (Result(*kernel)(Params...), cudaFuncAt
                    attribute, value)
 EMULATOR_BY_KERNEL(cudaFuncGetAttributes, (cudaFuncAttributes * out, Result (*kernel)(Params...)), out, EMULATOR_ADDRESS)
 EMULATOR_BY_KERNEL(cudaFuncSetCacheConfig, (Result(*kernel)(Params...), cudaFuncCache cache), EMULATOR_ADDRESS, cache)
+EMULATOR_BY_KERNEL(cudaFuncSetSharedMemConfig, (Result(*kernel)(Params...), cudaSharedMemConfig config), EMULATOR_ADDRESS, config)
 #undef EMULATOR_BY_KERNEL
 #undef EMULATOR_ADDRESS
 template <typename T>
@@ -132,6 +134,22 @@ template <typename T> static inline cudaError_t cudaGetSymbolSize(size_t *bytes,
     *bytes = sizeof(T);
     return cudaSuccess;
 }
+
+/* What CUDA 13 no longer has and older programs call. */
+struct EmulatorDeviceProp : cudaDeviceProp {
+    int clockRate, memoryClockRate, deviceOverlap, kernelExecTimeoutEnabled, computeMode;
+};
+static inline cudaError_t cudaGetDeviceProperties(EmulatorDeviceProp *out, int device) {
+    const cudaError_t error = ::cudaGetDeviceProperties(static_cast<cudaDeviceProp *>(out), device);
+    if (error != cudaSuccess) return error;
+    out->kernelExecTimeoutEnabled = out->computeMode = 0;
+    out->deviceOverlap = 1;
+    (void)cudaDeviceGetAttribute(&out->memoryClockRate, cudaDevAttrMemoryClockRate, device);
+    return cudaDeviceGetAttribute(&out->clockRate, cudaDevAttrClockRate, device);
+}
+#define cudaDeviceProp EmulatorDeviceProp
+#define cudaThreadSynchronize cudaDeviceSynchronize
+#define cudaThreadExit cudaDeviceReset
 
 #define cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, ...)                                                \
     cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind)

@@ -10,6 +10,7 @@
 
 #ifdef RUNGS_PROGRAM_THRUST
 #define THRUST_DEVICE_SYSTEM THRUST_DEVICE_SYSTEM_CPP
+#include <iostream> // as by nvcc: Thrust's other system includes it
 #include <thrust/execution_policy.h>
 #include <thrust/mr/new.h>
 

@@ -318,6 +318,7 @@ static inline __nv_bfloat16 emulator___float2bfloat16(double x) {
     EMULATOR_HALF_UNARY(H, H2, to, from, sin, sinf(x))                                                                             \
     EMULATOR_HALF_UNARY(H, H2, to, from, cos, cosf(x))                                                                             \
     EMULATOR_HALF_UNARY(H, H2, to, from, tanh, tanhf(x))                                                                           \
+    EMULATOR_HALF_UNARY(H, H2, to, from, tanh_approx, tanhf(x))                                                                    \
     EMULATOR_HALF_UNARY(H, H2, to, from, ceil, ceilf(x))                                                                           \
     EMULATOR_HALF_UNARY(H, H2, to, from, floor, floorf(x))                                                                         \
     EMULATOR_HALF_UNARY(H, H2, to, from, trunc, truncf(x))                                                                         \

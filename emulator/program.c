@@ -100,6 +100,9 @@ int emulator_program_launch(const EmulatorLaunch *launch, EmulatorSite site) {
     char name[NAME_BYTES];
     if (!named.name) named.name = symbol_function(launch->kernel, name, sizeof name);
     if (!table) return runtime_note(launch_one(&named) == STATUS_OK ? cudaSuccess : cudaErrorInvalidConfiguration);
+    if (engine.current)
+        fault_at("launch from a kernel", site, __builtin_return_address(0),
+                 "dynamic parallelism is not emulated (docs/EMULATOR.md)");
     Row *row = row_of(named.name);
     row->launches++;
     row->blocks += (unsigned long long)launch->grid[0] * launch->grid[1] * launch->grid[2];

@@ -219,6 +219,11 @@ cudaError_t cudaSetDevice(int device) {
     return device == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice);
 }
 
+cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted) {
+    *device = 0;
+    return cudaSuccess;
+}
+
 cudaError_t cudaSetDeviceFlags(unsigned flags) {
     return cudaSuccess;
 }
@@ -228,6 +233,19 @@ cudaError_t cudaDeviceReset(void) {
 }
 
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache cache) {
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *out) {
+    *out = cudaSharedMemBankSizeFourByte;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) {
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetSharedMemConfig(const void *kernel, enum cudaSharedMemConfig config) {
     return cudaSuccess;
 }
 

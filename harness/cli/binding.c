@@ -83,9 +83,9 @@ Status binding_make(const Binding *binding, const Op *op, const char *path, char
                            "%s: the sizes of its outputs depend on the data: only a file that follows variant.h can "
                            "allocate them",
                            op->name);
-    const size_t length = strlen(path);
-    if (length < 3 || strcmp(path + length - 3, ".cu") != 0)
-        return status_fail(STATUS_INVALID, "%s: a file that is bound ends in .cu", path);
+    const char *ending = strrchr(path, '.');
+    if (!ending || (strcmp(ending, ".cu") != 0 && strcmp(ending, ".cuh") != 0))
+        return status_fail(STATUS_INVALID, "%s: a file that is bound ends in .cu or .cuh", path);
     json_t *facts = json_object();
     Status status = facts_of(binding, op, path, facts);
     char *text = json_dumps(facts, JSON_COMPACT);

@@ -20,7 +20,7 @@ bool program_is_given(int argc, char **argv) {
     bool kernels = false;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--op") == 0 || strncmp(argv[i], "--op=", 5) == 0 || strcmp(argv[i], "--help") == 0) return false;
-        kernels = kernels || ends_with(argv[i], ".cu");
+        kernels = kernels || ends_with(argv[i], ".cu") || ends_with(argv[i], ".cuh");
     }
     return kernels;
 }

@@ -3,10 +3,11 @@
     samples.py draw REPOSITORY GIT COUNT SEED     prints lines repository@commit:path of programs of HeCBench: folders *-cuda with one .cu file and no data, by
                                                   sha256 of "SEED/FOLDER", the first COUNT
     samples.py try LIST GIT OUT [WORD...]         tries those (whose paths have one of the words), two at a time; writes a line of JSON for each to OUT
+    samples.py compile LIST GIT OUT MODULES       compiles them only, by cmake/program.py with MODULES (build/release/modules)
     samples.py table OUT                          counts, and the reason of each that does not compile or run
 
 GIT is the git folder of a clone. A program gets the words of `run:` in its Makefile, with numbers above LARGE made smaller. It compiles if `rungs try` starts it, and it runs if it ends by itself
-within SECONDS with exit code 0 and no failure in its last words, or with a fault that rungs found in a kernel.
+within SECONDS of processor time with exit code 0 and no failure in its last words, or with a fault that rungs found in a kernel.
 """
 
 import concurrent.futures
@@ -17,6 +18,8 @@ import json
 import os
 import pathlib
 import re
+import resource
+import signal
 import subprocess
 import sys
 import tarfile
@@ -24,6 +27,7 @@ import tempfile
 
 LARGE = 4, 64, 1024
 SECONDS = 40
+ENDED = -signal.SIGXCPU, 128 + signal.SIGXCPU, 256 - signal.SIGXCPU  # at that limit
 SOURCES = {".cu", ".h", ".cuh", ".hpp", ".c", ".cpp", ".cc", ".md", ".txt", ""}
 RUNGS = os.environ.get("RUNGS", "./rungs")
 
@@ -65,12 +69,17 @@ def smaller(words, largest):
 
 def attempt(folder, source, flags, words):
     argv = [RUNGS, "try", source.name, *flags, "--emulator", "address", "--no-sandbox", "--", *words]
-    try:
-        done = subprocess.run(
-            argv, cwd=folder, check=False, capture_output=True, text=True, errors="replace", timeout=SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        return {"code": None, "said": f"not within {SECONDS} s", "faults": []}
+    done = subprocess.run(
+        argv,
+        cwd=folder,
+        check=False,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5)),
+    )
+    if done.returncode in ENDED:
+        return {"code": None, "said": f"not within {SECONDS} s of processor time", "faults": []}
     table = re.split(r"\n\nkernel +launches", done.stderr)[1:]
     faults = [line for line in done.stderr.splitlines() if line.startswith("rungs-emulator: ")]
     said = next((line for line in done.stderr.splitlines() if line.startswith("rungs try: ")), "")
@@ -92,7 +101,9 @@ def extract(folder, commit, paths, to):
         tarfile.open(fileobj=io.BytesIO(archive)).extractall(to, filter="data")
 
 
-def try_one(line, folder):
+@contextlib.contextmanager
+def laid_out(line, folder):
+    """The folder of a program with what it needs; the program, its other sources, and the flags and words of its Makefile."""
     path = pathlib.PurePath(line.strip().split(":", 1)[1])
     commit = line.split("@")[1].split(":")[0]
     with tempfile.TemporaryDirectory(prefix="sample-") as to:
@@ -104,11 +115,41 @@ def try_one(line, folder):
             with contextlib.suppress(subprocess.CalledProcessError):  # a clone may lack large files
                 extract(folder, commit, [f"src/{name}"], to)
         make = (here / "Makefile").read_text() if (here / "Makefile").exists() else ""
-        named = set(re.findall(r"[\w.]+\.(?:cpp|cc|cu)\b", make)) - set(
+        named = set(re.findall(r"[\w./-]+\.(?:cpp|cc|cu)\b", make)) - set(
             re.findall(r'include\s*"([^"]+)"', "\n".join(texts))
         )
         more = sorted(name for name in named if name != path.name and (here / name).exists())
-        flags, words = words_of(here / "Makefile")
+        yield here, path, more, *words_of(here / "Makefile")
+
+
+def compile_all(listed, folder, out, made):
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "cmake"))
+    import modules
+    import program
+
+    project = modules.Project(pathlib.Path(made), pathlib.Path("."))
+    modules.prepare(project, {"asan"}, False)
+    with open(out, "a") as file:
+        for line in pathlib.Path(listed).read_text().splitlines():
+            row = {
+                "program": pathlib.PurePath(line).parent.name,
+                "compiles": True,
+                "runs": False,
+                "code": 0,
+                "faults": [],
+            }
+            with laid_out(line, folder) as (here, path, more, flags, _), contextlib.chdir(here):
+                compiler, row["said"] = program.Compiler(project, program.Arguments(flags).flags), ""
+                try:
+                    texts = [compiler.text(pathlib.Path(name)) for name in (path.name, *more)]
+                    compiler.program(texts, "asan", here)
+                except modules.Refused as error:
+                    row |= {"compiles": False, "said": str(error)}
+            print(json.dumps(row), file=file, flush=True)
+
+
+def try_one(line, folder):
+    with laid_out(line, folder) as (here, path, more, flags, words):
         for largest in LARGE:
             found = attempt(here, pathlib.Path(path.name), [*more, *flags], smaller(words, largest))
             compiles = found["code"] != 2 or not found["said"]
@@ -146,6 +187,8 @@ if __name__ == "__main__":
     verb, words = sys.argv[1], sys.argv[2:]
     if verb == "draw":
         draw(words[0], words[1], int(words[2]), words[3])
+    elif verb == "compile":
+        compile_all(*words)
     elif verb == "try":
         try_all(words[0], words[1], words[2], words[3:])
     else:

@@ -40,6 +40,30 @@ def test_a_line_binds_it(folder, words, dtype):
     assert row["launch"]["unnamed_streams_given"] == 1
 
 
+def test_a_header_and_a_module_of_pytorchs(folder):
+    """PyTorch's headers are read as the host compiler reads them, and Python is not needed."""
+    header = folder / "torch/extension.h"
+    header.parent.mkdir()
+    header.write_text("""#pragma once
+#ifdef __CUDACC__
+#error "nvcc"
+#endif
+extern "C" void *PyModule_Create2();
+""")
+    file = folder / "paste.cuh"
+    module = 'extern "C" __attribute__((visibility("default"))) void *PyInit_it() { return PyModule_Create2(); }\n'
+    file.write_text(f"#include <torch/extension.h>\n{FILE.read_text()}{module}")
+    done, row = attempt(folder, "n=1003", "-I", folder, "--call", "twice1(y, x, n, 256)", file=file)
+    assert done.returncode == 0, done.stderr
+    assert row["verdict"] == "pass"
+    file.write_text(
+        f"void elsewhere(int);\n{FILE.read_text()}void twice4(float *y, const float *x, int n) {{ elsewhere(n); }}\n"
+    )
+    done, _ = attempt(folder, "n=1003", "--call", "twice4(y, x, n)", file=file)
+    assert done.returncode != 0
+    assert "nothing that it is made of defines elsewhere(int)" in done.stderr, done.stderr
+
+
 def test_types_of_the_case_and_empty_arrays(folder):
     words = "--launch", "times_kernel<T, 2><<<ceil(n/256), 256, 256 * sizeof(T)>>>(y, x, n)"
     for case in ("n=77 dtype=bf16", "n=77 dtype=f16", "n=0"):

@@ -68,6 +68,71 @@ def test_inline_ptx_of_the_list():
     assert row(done, "copies")[2] == "data race"
 
 
+@pytest.mark.parametrize(("file", "said"), [("matrices.cu", "right\n"), ("older.cu", "2 16, device 0, 1000000 kHz\n")])
+def test_matrices_of_a_warp_and_what_older_programs_have(file, said):
+    done = attempt(file)
+    assert (done.returncode, done.stdout) == (0, said), done.stderr
+
+
+def test_a_launch_from_a_kernel_is_named_with_its_line(tmp_path):
+    (tmp_path / "nested.cu").write_text("""__global__ void inner() {}
+__global__ void outer() {
+    inner<<<1, 1>>>();
+}
+int main() {
+    outer<<<1, 1>>>();
+}
+""")
+    done = attempt("nested.cu", "--emulator", "address", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "dynamic parallelism is not emulated" in done.stderr
+    assert "at nested.cu:3" in done.stderr, done.stderr
+
+
+def test_functions_of_cub(tmp_path):
+    (tmp_path / "sums.cu").write_text("""#include <cstdio>
+#include <cub/cub.cuh>
+struct Before {
+    int so_far;
+    __device__ int operator()(int all) { return so_far + 0 * all; }
+};
+__global__ void scan(int *out) {
+    using Scan = cub::BlockScan<int, 64>;
+    __shared__ Scan::TempStorage storage;
+    const int t = threadIdx.x;
+    int x[3] = {3 * t, 3 * t + 1, 3 * t + 2}, a[3], b[3], all;
+    Scan(storage).ExclusiveSum(x, a, all);
+    __syncthreads();
+    Before before = {1000};
+    Scan(storage).InclusiveScan(x, b, [](int left, int right) { return left + right; }, before);
+    for (int i = 0; i < 3; i++)
+        if (a[i] != x[i] * (x[i] - 1) / 2 || b[i] != 1000 + a[i] + x[i] || all != 191 * 192 / 2) atomicAdd(out, 1);
+}
+int main() {
+    int *x, *y;
+    void *memory = nullptr;
+    size_t bytes = 0, more = 0;
+    cudaMallocManaged(&x, 40);
+    cudaMallocManaged(&y, 44);
+    for (int i = 0; i < 10; i++) x[i] = i + 1;
+    cub::DeviceScan::ExclusiveSum(memory, bytes, x, y, 10);
+    cub::DeviceReduce::Sum(memory, more, x, y + 10, 10);
+    cudaMalloc(&memory, bytes > more ? bytes : more);
+    cub::DeviceScan::ExclusiveSum(memory, bytes, x, y, 10);
+    cub::DeviceReduce::Sum(memory, more, x, y + 10, 10);
+    cudaDeviceSynchronize();
+    int wrong = 0;
+    cudaMemset(x, 0, 4);
+    scan<<<1, 64>>>(x);
+    cudaMemcpy(&wrong, x, 4, cudaMemcpyDeviceToHost);
+    printf("%d %d %d\\n", y[9], y[10], wrong);
+}
+""")
+    done = attempt("sums.cu", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "45 55 0\n"), done.stderr
+    assert row(done, "cub::DeviceScan") == (1, 1, "-")
+
+
 def test_names_of_the_emulators_and_eight_bits():
     done = attempt("names.cu", "--emulator", "address")
     assert (done.returncode, done.stdout) == (0, "10\n"), done.stderr
@@ -95,6 +160,7 @@ def test_a_race_is_found():
     [
         ("library.cu", "library.cu:3: cublasSscal_v2 is not emulated"),
         ("ptx.cu", "ptx.cu:3: inline PTX is not emulated: vshr.u32.u32.u32.clamp.add"),
+        ("block_load.cu", "block_load.cu:1: this header, or one that it includes, is CCCL's and not emulated"),
         ("texture.cu", "texture.cu:1: cudaTextureObject_t: textures and surfaces are not emulated"),
     ],
 )
@@ -112,7 +178,8 @@ def test_files_of_one_program_and_flags(tmp_path):
         "#include <cuda_runtime.h>\n__global__ void put(int *);\n"
         "int main() { int *x; cudaMallocManaged(&x, 4); put<<<1, 1>>>(x); cudaDeviceSynchronize(); return *x; }\n"
     )
-    done = attempt("kernel.cu", "main.cpp", "-D", "VALUE=9", "-lcudart", cwd=tmp_path)
+    (tmp_path / "first.h").write_text("cudaError_t helper();\n")
+    done = attempt("kernel.cu", "main.cpp", "-D", "VALUE=9", "-include", "first.h", "-lcudart", cwd=tmp_path)
     assert done.returncode == 9, done.stderr
 
 

@@ -3,8 +3,7 @@
  * memory is then written, so that a buffer too small is found. */
 #pragma once
 
-#include "base/status.h"
-#include "emulator/cuda.h"
+#include <cub/emulated_launch.cuh>
 
 #include <type_traits>
 
@@ -33,9 +32,8 @@ struct DeviceReduce {
             return cudaSuccess;
         }
         if (bytes < 256) return cudaErrorInvalidValue;
-        const Status status = launch(emulated_device_sum<T, In, Out>, {dim3(1), dim3(1), 0, stream}, in, out, n,
-                                     static_cast<unsigned char *>(temporary));
-        return status == STATUS_OK ? cudaSuccess : cudaErrorInvalidValue;
+        return emulated_launch("cub::DeviceReduce", emulated_device_sum<T, In, Out>, stream, in, out, n,
+                               static_cast<unsigned char *>(temporary));
     }
 };
 

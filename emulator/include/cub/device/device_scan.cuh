@@ -4,8 +4,7 @@
  * without temporary memory it says how much it needs, and that memory is then written, so that a buffer too small is found. */
 #pragma once
 
-#include "base/status.h"
-#include "emulator/cuda.h"
+#include <cub/emulated_launch.cuh>
 
 #include <iterator>
 
@@ -85,9 +84,8 @@ struct DeviceScan {
             return cudaSuccess;
         }
         if (bytes < 256) return cudaErrorInvalidValue;
-        const Status status = launch(emulated_device_scan<INCLUSIVE, In, Out, Op, T>, {dim3(1), dim3(1), 0, stream}, in, out, n, op,
-                                     initial, has_initial, static_cast<unsigned char *>(temporary));
-        return status == STATUS_OK ? cudaSuccess : cudaErrorInvalidValue;
+        return emulated_launch("cub::DeviceScan", emulated_device_scan<INCLUSIVE, In, Out, Op, T>, stream, in, out, n, op, initial,
+                               has_initial, static_cast<unsigned char *>(temporary));
     }
 };
 

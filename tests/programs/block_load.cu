@@ -1,0 +1,4 @@
+#include <cub/block/block_load.cuh>
+int main() {
+    return 0;
+}
