@@ -93,7 +93,6 @@ void samples_free(Samples *samples);
 /* For the workers of Python libraries: vary_input() and vary_all() (base/vary.h). */
 typedef struct VariedInput {
     int how, input, dtype; /* VaryHow, its number, DType */
-    bool almost;
     uint64_t key;
     size_t n;
     void *offsets; /* of its column, where rows come in another order */

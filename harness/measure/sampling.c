@@ -162,7 +162,7 @@ static Vary how_varied(const VariedInput *input) {
         first[column] = array_1d("offsets", input->wide ? DTYPE_I64 : DTYPE_I32, input->rows + 1);
         first[column].data = input->offsets;
     }
-    return vary_input((VaryHow)input->how, input->key, input->input, first, input->almost);
+    return vary_input((VaryHow)input->how, input->key, input->input, first);
 }
 
 void measure_rewritten(const VariedInput *input, const void *a, const void *b, void *to) {

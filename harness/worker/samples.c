@@ -38,10 +38,9 @@ static Status watch_threads(Worker *worker) {
     return threads_rest(REST_SECONDS, &alone);
 }
 
-/* A call that fills the caches as calls before it leave them, on data that are not quite the sample's: its result, kept, is wrong.
- */
+/* A call that fills the caches as calls before it leave them, on other data than the sample's: what it kept is of no use. */
 static Status warm_up(Worker *worker, uint64_t key) {
-    TRY(inputs_make(worker, key, true));
+    TRY(inputs_make(worker, ~key));
     TRY(check_rested(worker));
     TRY(worker_call(worker));
     TRY(worker->device->wait("a call that warms the caches"));
@@ -59,7 +58,7 @@ Status sample_before(void *context, const SamplePlace *place) {
     json_decref(command);
     if (place->warm && !worker->inputs.slow) TRY(warm_up(worker, key));
     if (!place->back_to_back || place->pilot) TRY(outputs_poison(worker, false)); /* else a skipped call leaves an older result */
-    TRY(inputs_make(worker, key, false));
+    TRY(inputs_make(worker, key));
     TRY(check_rested(worker));
     return worker->device->wait("preparing a sample");
 }

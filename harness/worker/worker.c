@@ -101,7 +101,7 @@ static Status back_to_back(Worker *worker, const json_t *command, Status (*run)(
     const MeasuredWork work = {.run = run, .context = worker, .between = between_of(worker), .between_context = worker};
     TRY(outputs_begin(worker, false));
     Status status = inputs_begin(worker, json_object_get(command, KEY_VARY));
-    if (status == STATUS_OK) status = inputs_make(worker, (uint64_t)json_integer_value(json_object_get(command, KEY_KEY)), false);
+    if (status == STATUS_OK) status = inputs_make(worker, (uint64_t)json_integer_value(json_object_get(command, KEY_KEY)));
     worker->left_out = run == leave_out;
     if (status == STATUS_OK) status = take(worker, command, &work, reply);
     worker->left_out = false;

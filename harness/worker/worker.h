@@ -226,8 +226,8 @@ Status inputs_upload(Worker *worker, int set);
  * it back. */
 Status inputs_begin(Worker *worker, const json_t *vary);
 void inputs_end(Worker *worker);
-/* Those of a key. almost: but for a few elements. */
-Status inputs_make(Worker *worker, uint64_t key, bool almost);
+/* Those of a key. */
+Status inputs_make(Worker *worker, uint64_t key);
 /* STATUS_CHECK if the inputs are not those that were put there. */
 Status inputs_unchanged(const Worker *worker);
 
