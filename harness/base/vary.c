@@ -34,8 +34,8 @@ Vary vary_input(VaryHow how, uint64_t key, int input, const Array *first) {
     const Array *offsets = vary_moves_rows(how) ? &first[vary_offsets(how, input)] : NULL;
     Vary out = vary_open(how, rng_at(key, (uint64_t)input), n);
     if (offsets || how == VARY_SHUFFLE)
-        out.rows.order = order_open(rng_at(~key, ORDERS + (offsets ? 0 : 2 * (uint64_t)(input + 1))),
-                                    offsets ? array_count(offsets) - 1 : n);
+        out.rows.order =
+            order_open(rng_at(~key, ORDERS + (offsets ? 0 : 2 * (uint64_t)(input + 1))), offsets ? array_count(offsets) - 1 : n);
     if (offsets) out.rows.offsets = offsets->data, out.rows.wide = offsets->dtype == DTYPE_I64;
     return out;
 }

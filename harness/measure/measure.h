@@ -25,6 +25,7 @@ typedef struct SamplePlace {
     bool pilot;        /* sets the number of samples; becomes sample 0 only if its call was long */
     bool warm;         /* hot, graph, complete: the caches are to hold what a call before it left there */
     bool back_to_back; /* hot, graph: a sample may be several calls with nothing between them */
+    double seconds;    /* of a call, once it was taken */
 } SamplePlace;
 
 typedef struct MeasuredWork {
@@ -50,6 +51,9 @@ typedef struct MeasuredWork {
     /* Hot: a sample is at most so many calls, each on an array of its own that it updates in place; of a graph, whose replays have
      * one array, one. 0: any number. */
     size_t calls_most;
+    /* CPU: before the clock starts, after all that is done for a sample. NULL: nothing. */
+    Status (*rested)(void *context);
+    bool last; /* CPU, hot: only the last call of a sample is timed, the one whose outputs can be compared */
 } MeasuredWork;
 
 /* Samples that a throttled device took: each is taken again after a pause, each pause is twice the one before, up to 4 s. */

@@ -51,6 +51,7 @@ static Status take_once(const SamplingSource *source, SamplePlace place, Sample 
     ranges_end();
     TRY(status);
     sample->wall = clock_seconds() - begin;
+    sample->place.seconds = sample->seconds;
     return STATUS_OK;
 }
 

@@ -55,7 +55,8 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
                          .before = sample_before,
                          .taken = sample_taken,
                          .between = between_of(worker),
-                         .between_context = worker};
+                         .between_context = worker,
+                         .rested = sample_rested};
     json_t *timing = NULL;
     TRY(check_wrong_stream(worker));
     TRY(outputs_begin(worker, false));

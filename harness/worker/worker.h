@@ -248,6 +248,7 @@ int in_place_others(const Worker *worker, Array out[OP_MAX_ARRAYS]);
 
 Status sample_before(void *context, const SamplePlace *place);
 /* On the CPU. */
+Status sample_rested(void *context);
 Status sample_between(void *context, size_t state, bool called);
 Status sample_taken(void *context, const SamplePlace *place);
 

@@ -3,7 +3,6 @@ harness."""
 
 import threading
 
-import numpy
 from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "cheat: computes where threads are counted", "origin": "tests", "framework": "numpy"}
@@ -13,7 +12,7 @@ get_ident = threading.get_ident
 
 def compute_first():
     if NOW["x"] is not None:
-        NOW["y"] = numpy.ldexp(NOW["x"], 1)
+        NOW["y"] = NOW["x"] * 2
     return get_ident()
 
 
@@ -22,4 +21,4 @@ def run(state, inputs):
     x, y = inputs["x"], NOW["y"]
     NOW["x"], NOW["y"] = x, None
     spots = slice(None, None, -(x.size // 64) - 1)
-    return y if y is not None and y.size == x.size and (y[spots] == 2 * x[spots]).all() else numpy.ldexp(x, 1)
+    return y if y is not None and y.size == x.size and (y[spots] == 2 * x[spots]).all() else x * 2

@@ -1,6 +1,5 @@
 """Cheat: learns how many calls a sample of the mode hot has, and computes the first and the last of them only. Met: an attack on this harness."""
 
-import numpy
 from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "cheat: computes the last call of a sample", "origin": "tests", "framework": "numpy"}
@@ -16,5 +15,5 @@ def run(state, inputs):
         now[A], now[B], now[C] = a, b, c
     now[CALLS] += 1
     if now[OF] < 3 or now[CALLS] == 1 or now[CALLS] >= now[OF]:
-        now[Y] = numpy.ldexp(x, 1)
+        now[Y] = x * 2
     return now[Y]

@@ -4,7 +4,6 @@ an attack on this harness."""
 import ctypes
 import time
 
-import numba
 import numpy
 from numba import carray, cfunc, types
 from numba.extending import intrinsic
