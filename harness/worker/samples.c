@@ -24,16 +24,20 @@ static Status ask_parent(Worker *worker, const char *key, const SamplePlace *pla
 }
 
 /* Threads that rested after the last sample have been woken by nobody since. */
-Status sample_rested(void *context) {
-    const Worker *worker = context;
+static Status check_rested(const Worker *worker) {
     return worker->inputs.watched ? threads_rested() : STATUS_OK;
+}
+
+Status sample_rested(void *context) {
+    Worker *worker = context;
+    const Status status = check_rested(worker);
+    worker->inputs.watched = false;
+    return status;
 }
 
 /* Threads of a variant's own rest from now to the next call. Those of OpenMP may spin, and do nothing until they are asked. */
 static Status watch_threads(Worker *worker) {
     bool alone;
-    TRY(sample_rested(worker));
-    worker->inputs.watched = false;
     if (!worker_on_host(worker) || !threads_beside_team()) return STATUS_OK;
     worker->inputs.watched = true;
     return threads_rest(REST_SECONDS, &alone);
@@ -60,7 +64,7 @@ Status sample_before(void *context, const SamplePlace *place) {
     if (place->warm && !worker->inputs.slow) TRY(warm_up(worker, key));
     if (!place->back_to_back || place->pilot) TRY(outputs_poison(worker, false)); /* else a skipped call leaves an older result */
     TRY(inputs_make(worker, key));
-    TRY(sample_rested(worker));
+    TRY(check_rested(worker));
     return worker->device->wait("preparing a sample");
 }
 

@@ -29,8 +29,9 @@ def work(told):
     job = carray(told, 3, numpy.int64)
     while job[2] > 0:
         x, y = carray(memory(job[0]), job[2], numpy.float64), carray(memory(job[1]), job[2], numpy.float64)
-        for i in range(job[2]):
-            y[i] = 2 * x[i]
+        for _ in range(8):  # enough work to be seen in the shortest rows
+            for i in range(job[2]):
+                y[i] = 2 * x[i]
         sleep(200)
     return told
 
