@@ -110,6 +110,13 @@ Status measure_rewrite(void *unused, size_t state, bool called);
 /* The same where the inputs are on a GPU; context: the stream. */
 Status measure_rewrite_gpu(void *stream, size_t state, bool called);
 
+/* Waits until their threads rest, for a third of a second at most. */
+void measure_watch(void);
+/* MeasuredWork's rested(). */
+Status measure_rested(void *unused);
+/* Seconds that the threads ran from measure_watch() to the beginning of the sample's clock. */
+double measure_worked(void);
+
 /* Is an element that looks spoilt one? Of other types a result may look so. */
 static inline bool spoiling_tells(DType dtype) {
     return dtype == DTYPE_F32 || dtype == DTYPE_F64;

@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "measure/others.h"
+#include "base/others.h"
 #include "worker/worker.h"
 
 #include <dirent.h>
