@@ -12,7 +12,7 @@ static const size_t EXTREMES = (size_t)1 << 20;    /* elements that are looked a
 
 Vary vary_open(VaryHow how, uint64_t key, size_t n) {
     const uint32_t unit = how == VARY_LEVELS ? 4 : 1;
-    Vary out = {.how = how, .kept = SIZE_MAX, .part_key = rng_at(key, 0), .element_key = rng_at(key, 1)};
+    Vary out = {.how = how, .part_key = rng_at(key, 0), .element_key = rng_at(key, 1)};
     size_t steps = 0;
     out.rows.order = order_open(out.part_key, n);
     out.value = vary_constant(out.part_key, out.element_key);
@@ -29,15 +29,13 @@ int vary_offsets(VaryHow how, int input) {
     return !vary_moves_rows(how) ? -1 : how == VARY_ROW_OFFSETS ? input : how == VARY_ROW_BITS ? input - 2 : input - 1;
 }
 
-Vary vary_input(VaryHow how, uint64_t key, int input, const Array *first, bool almost) {
+Vary vary_input(VaryHow how, uint64_t key, int input, const Array *first) {
     const size_t n = array_count(&first[input]);
     const Array *offsets = vary_moves_rows(how) ? &first[vary_offsets(how, input)] : NULL;
     Vary out = vary_open(how, rng_at(key, (uint64_t)input), n);
-    const bool ordered = offsets || how == VARY_SHUFFLE;
-    if (almost && n > 0 && !ordered) out.kept = (size_t)(rng_at(~key, (uint64_t)input) % n) / VARY_BITS * VARY_BITS;
-    if (ordered)
-        out.rows.order = order_open(rng_at(~key, ORDERS + almost + (offsets ? 0 : 2 * (uint64_t)(input + 1))),
-                                    offsets ? array_count(offsets) - 1 : n);
+    if (offsets || how == VARY_SHUFFLE)
+        out.rows.order =
+            order_open(rng_at(~key, ORDERS + (offsets ? 0 : 2 * (uint64_t)(input + 1))), offsets ? array_count(offsets) - 1 : n);
     if (offsets) out.rows.offsets = offsets->data, out.rows.wide = offsets->dtype == DTYPE_I64;
     return out;
 }
@@ -75,7 +73,6 @@ static void copy(size_t size, size_t begin, size_t end, const void *a, void *to)
 }
 
 void vary_some(const Vary *self, DType dtype, size_t begin, size_t end, const void *a, const void *b, void *to) {
-    const size_t size = dtype_size(dtype), kept = self->kept, kept_end = kept + VARY_BITS < end ? kept + VARY_BITS : end;
     if (self->how == VARY_LETTERS)
         vary_bytes(self, true, begin, end, (const unsigned char *)a + begin, to);
     else if (vary_moves_rows(self->how))
@@ -87,8 +84,7 @@ void vary_some(const Vary *self, DType dtype, size_t begin, size_t end, const vo
     else if (self->how != VARY_NOTHING && dtype_is_real(dtype))
         vary_numbers(self, dtype, begin, end, a, b, to);
     else
-        copy(size, begin, end, a, to);
-    if (kept < end && kept_end > begin) copy(size, kept > begin ? kept : begin, kept_end, a, to);
+        copy(dtype_size(dtype), begin, end, a, to);
 }
 
 typedef struct Task {

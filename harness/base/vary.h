@@ -39,7 +39,6 @@ typedef struct Vary {
     VaryHow how;
     uint64_t part_key, element_key;
     double value; /* of VARY_VALUE */
-    size_t kept;  /* the VARY_BITS elements from this one on, which is a multiple, stay those of the first set; SIZE_MAX: none do */
     size_t part_length;
     uint32_t stride[VARY_PARTS]; /* of each part: elements to a step */
     size_t before[VARY_PARTS];   /* and how many steps lie before it */
@@ -49,9 +48,8 @@ typedef struct Vary {
 /* For an array of n elements. */
 Vary vary_open(VaryHow how, uint64_t key, size_t n);
 /* For input number `input` of a timed call by the call's key. first: all inputs of the call; of those that have offsets the data of
- * the first set, where the elements are made: on the host or on the device. almost: a few elements stay those of the first set or,
- * where there is an order, it is another. */
-Vary vary_input(VaryHow how, uint64_t key, int input, const Array *first, bool almost);
+ * the first set, where the elements are made: on the host or on the device. */
+Vary vary_input(VaryHow how, uint64_t key, int input, const Array *first);
 /* The array with the offsets of the column that input number `input` belongs to; -1: it has none. Offsets, bytes and validity of a
  * column follow each other. */
 int vary_offsets(VaryHow how, int input);
@@ -126,10 +124,6 @@ static inline RNG_BOTH double vary_level(const Vary *self, size_t i) {
 static inline RNG_BOTH double vary_factor(const Vary *self, size_t i) {
     return 1 + rng_uniform(self->part_key, i / self->part_length) / 32 +
            rng_uniform(self->element_key, vary_steps(self, i)) * 0x1p-12;
-}
-
-static inline RNG_BOTH bool vary_keeps(const Vary *self, size_t i) {
-    return i / VARY_BITS == self->kept / VARY_BITS;
 }
 
 /* The bits of elements 64 k to 64 k + 63. */

@@ -41,7 +41,7 @@ Status digest_of(const void *data, size_t bytes, void *stream, uint64_t *out) {
 }
 
 static __device__ unsigned char vary_element(const Vary &how, size_t i, const unsigned char *a, const unsigned char *) {
-    return vary_keeps(&how, i) ? a[i] : vary_turned(rng_at(how.element_key, i / 8), i, a[i]);
+    return vary_turned(rng_at(how.element_key, i / 8), i, a[i]);
 }
 
 /* By the host's own arithmetic, so that both make the same bits. */
@@ -53,7 +53,6 @@ template <typename Bits, int EXPONENT_BITS, int FRACTION_BITS, bool FINITE = fal
 };
 
 template <typename T> static __device__ T vary_element(const Vary &how, size_t i, const T *a, const T *b) {
-    if (vary_keeps(&how, i)) return a[i];
     if (how.how == VARY_SHUFFLE) {
         const size_t source = order_source(&how.rows.order, i);
         const T other = vary_bits(&how, i / VARY_BITS) >> i % VARY_BITS & 1 ? b[source] : a[source];

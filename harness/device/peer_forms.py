@@ -49,6 +49,7 @@ class Numpy:
     take(value): NumPy's array of a result, or a column of strings. table(value): the columns of a table by name; None: it is none."""
 
     types = (numpy.ndarray,)
+    holds = False
 
     def __init__(self, device=None):
         del device  # of PyTorch's tensors
@@ -67,11 +68,15 @@ class Numpy:
 
 
 class OnGpu(Numpy):
+    holds = True
+
     def memory(self, given):
         return given
 
 
 class Torch(Numpy):
+    holds = True
+
     def __init__(self, device):
         import torch
 
@@ -414,6 +419,10 @@ class Exchange:
 
     def forget(self):
         self.arrays, self.given, self.case, self.inputs = {}, {}, {}, {}
+
+    def release(self):
+        """What run() got, but for memory that is written again."""
+        self.given = {name: form for name, form in self.given.items() if self.form.holds}
 
     def give(self, arrays):
         """What run() gets of these inputs."""

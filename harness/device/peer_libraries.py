@@ -146,6 +146,7 @@ class Jax(Library):
             rotation.before(place)
         seconds = self.sample(place.mode.decode(), run)
         if rotation and not place.pilot:
+            place.seconds = seconds
             rotation.taken(place, self.kept)
         return seconds
 

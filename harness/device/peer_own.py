@@ -2,30 +2,45 @@
 runs. Seen is what Python's own means change; SECURITY.md says what is not."""
 
 import contextlib
+import ctypes
 import pathlib
 import signal
 import sys
+import types
 
 from peer_protocol import Failure
 
 ABSENT = object()
+LIBRARIES = ("pandas", "polars", "pyarrow", "pyarrow.compute", "pyarrow.types")  # that peer_forms.py uses
 
 
 def functions_of(names):
-    """(name, function, its code) of a module's or a class's."""
+    """(name, function, its code) of a module's or a class's. What is no function may have any `__code__` (polars.col has a column)."""
     kinds = (staticmethod, classmethod, property)
     found = ((name, value) for name, value in names.items() if callable(value) or isinstance(value, kinds))
-    return [(name, value, getattr(value, "__code__", None)) for name, value in found]
+    return [(name, value, value.__code__ if type(value) is types.FunctionType else None) for name, value in found]
+
+
+SIGACTION, SIGACTION_BYTES = ctypes.CDLL(None).sigaction, 512  # which begins with the handler
 
 
 def handlers():
-    return [signal.getsignal(number) for number in signal.valid_signals()]
+    """Python's and, below, those of any code."""
+    found, action = [], ctypes.create_string_buffer(SIGACTION_BYTES)
+    for number in signal.valid_signals():
+        SIGACTION(number, None, action)
+        found += [signal.getsignal(number), action.raw[: ctypes.sizeof(ctypes.c_void_p)]]
+    return found
 
 
 class Own:
-    """Functions of modules, of the classes that these define, and of the libraries and types that they use; objects have none in place of their class's."""
+    """Functions of modules, of the classes that these define, and of the modules, libraries and types that they use; objects have none in place of
+    their class's."""
 
     def __init__(self, modules, libraries, objects):
+        used = (value for module in modules for value in vars(module).values() if isinstance(value, types.ModuleType))
+        libraries = [*libraries, *(sys.modules[name] for name in LIBRARIES if name in sys.modules)]
+        libraries += {id(module): module for module in used if module not in modules}.values()
         places = [(thing.__name__, vars(thing)) for thing in (*modules, *libraries)]
         for module in modules:
             classes = [value for value in vars(module).values() if isinstance(value, type)]
@@ -41,7 +56,7 @@ class Own:
             raise Failure("check", "sets a handler of a signal, which would compute outside of every sample")
         for where, names, name, value, code in self.kept:
             now = names.get(name, ABSENT)
-            if now is not value or getattr(now, "__code__", None) is not code:
+            if now is not value or (code and now.__code__ is not code):
                 raise Failure(
                     "check", f"replaces {where}.{name}: what the harness calls in this process is not to be changed"
                 )

@@ -3,6 +3,8 @@ sample by a key that the parent gives just before it, and samples whose outputs 
 cannot be poisoned; other inputs are what shows a result of the call before."""
 
 import ctypes
+import gc
+import os
 import random
 import sys
 import threading
@@ -19,7 +21,6 @@ VariedInput = structure(  # as in measure/measure.h
     how=Number,
     input=Number,
     dtype=Number,
-    almost=Flag,
     key=ctypes.c_uint64,
     n=Size,
     offsets=ctypes.c_void_p,
@@ -30,7 +31,9 @@ DTYPES = {"<f4": 0, "<f8": 1, "<i4": 2, "<i8": 3, "|u1": 4, "<f2": 5, "<V2": 6} 
 REWRITTEN_BYTES = 16 << 20  # a sample is one call where there are more
 REWRITTEN_BYTES_GPU = 64 << 20
 SLOW_CALL_SECONDS = 0.05  # of a call that warms the caches
-LEAST_SECONDS = 1e-3  # of CPU time between calls, for it to be work
+LEAST_SECONDS, LEAST_SECONDS_GPU = 1e-4, 1e-3  # of CPU time between calls, for it to be work
+OTHER_DATA = (1 << 64) - 1  # of a key
+MAY_SPIN = os.environ.get("OMP_WAIT_POLICY", "").lower() == "active"
 
 
 def python_threads():
@@ -51,6 +54,9 @@ class Rotation:
         self.sets, self.vary, self.load, self.call, self.ask, self.offer = sets, vary, load, call, ask, offer
         self.exchange, self.engine = exchange, engine
         self.vary_input, self.rewrite_input = engine.c.measure_vary, engine.c.measure_rewritten
+        self.on_gpu, self.collect, self.release = engine.library.on_gpu, gc.collect, exchange.release
+        self.watch, self.worked = engine.c.measure_watch, engine.c.measure_worked
+        self.watch.restype, self.worked.restype = None, ctypes.c_double
         for function in (self.vary_input, self.rewrite_input):
             function.restype = None
             function.argtypes = [ctypes.POINTER(VariedInput), *[ctypes.c_void_p] * 3]
@@ -60,19 +66,19 @@ class Rotation:
         }
         self.timed, self.resting, self.in_calls, self.in_between = None, {}, 0, 0  # a mode's seconds so far
         self.mode = None  # what the samples count for, if it is not the engine's own name
+        gc.collect()
+        gc.freeze()
         self.use(random.getrandbits(63))
         begin = perf_counter()
         call()
         self.slow = perf_counter() - begin > SLOW_CALL_SECONDS
         self.rewrites = self.shows_rewriting()
 
-    def varied(self, key, almost=False):
+    def varied(self, key):
         """(name, array, how it is made, where its sets are) of the inputs that vary."""
         for index, (how, (name, array)) in enumerate(zip(self.vary, self.arrays.items(), strict=True)):
             if how and array.size:
-                made = VariedInput(
-                    how, index, DTYPES[array.dtype.str], almost, key, array.size, *self.column(how, index)
-                )
+                made = VariedInput(how, index, DTYPES[array.dtype.str], key, array.size, *self.column(how, index))
                 yield name, array, made, [self.sets[k][name].ctypes.data for k in (0, -1)]
 
     def column(self, how, index):
@@ -83,10 +89,13 @@ class Rotation:
         array = list(self.sets[0].values())[offsets]
         return array.ctypes.data, array.size - 1, array.itemsize == 8
 
-    def use(self, key, almost=False):
-        """The library gets the inputs of a key, read-only as in every run. almost: but for some elements, which are those of the first set."""
+    def use(self, key):
+        """The library gets the inputs of a key, read-only as in every run. Before they are made all is released that the calls before left: what it
+        runs at its end finds none of them."""
         self.key = key
-        for _, array, made, sets in self.varied(key, almost):
+        self.release()
+        self.collect()
+        for _, array, made, sets in self.varied(key):
             array.flags.writeable = True
             self.vary_input(made, *sets, array.ctypes.data)
             array.flags.writeable = False
@@ -97,7 +106,7 @@ class Rotation:
         self.held = []  # while it is written to
         self.rewrite_input(None, None, None, None)
         for name, _, made, sets in self.varied(self.key):
-            address, memory = self.exchange.place(name, self.engine.library.on_gpu)
+            address, memory = self.exchange.place(name, self.on_gpu)
             if address is None:
                 return False
             self.held.append(memory)
@@ -106,7 +115,7 @@ class Rotation:
 
     def shows_rewriting(self):
         """Does what is written where a library's inputs seem to be show in all of them?"""
-        most = REWRITTEN_BYTES_GPU if self.engine.library.on_gpu else REWRITTEN_BYTES
+        most = REWRITTEN_BYTES_GPU if self.on_gpu else REWRITTEN_BYTES
         if sum(array.nbytes for array in self.arrays.values()) > most or not self.aim_rewriting():
             return False
         first, seen = self.copies(), set()
@@ -125,27 +134,32 @@ class Rotation:
 
     def before(self, place):
         key = self.next(self.mode or place.mode.decode(), place.index, place.count)
+        if self.timed != place.mode:
+            self.timed, self.resting, self.in_calls, self.in_between = place.mode, python_threads(), 0, 0
         if place.warm and not self.slow:
-            self.use(key, almost=True)
-            self.expect_rest(place)
+            self.use(key ^ OTHER_DATA)
             self.call()
             self.resting = python_threads()
+        if not self.on_gpu:
+            self.watch()
         self.use(key)
         if self.rewrites and place.back_to_back:
             self.aim_rewriting()
-        self.expect_rest(place)
+        if self.on_gpu:
+            threads = python_threads()
+            self.expect_rest(sum(seconds - self.resting.get(thread, 0) for thread, seconds in threads.items()))
         self.begin = perf_counter()
 
-    def expect_rest(self, place):
-        threads = python_threads()
-        if self.timed != place.mode:
-            self.timed, self.resting, self.in_calls, self.in_between = place.mode, threads, 0, 0
-        self.in_between += sum(seconds - self.resting.get(thread, 0) for thread, seconds in threads.items())
-        if self.in_calls and self.in_between > max(LEAST_SECONDS, self.in_calls / 2):
+    def expect_rest(self, seconds):
+        self.in_between += seconds
+        most = max(LEAST_SECONDS_GPU if self.on_gpu else LEAST_SECONDS, self.in_calls / 2)
+        if self.in_calls and self.in_between > most and not MAY_SPIN:
             words = f"{self.in_between:.3g} s between calls that take {self.in_calls:.3g} s"
-            raise Failure("check", f"a Python thread works where no clock runs: {words}")
+            raise Failure("check", f"a thread works where no clock runs: {words}")
 
     def taken(self, place, kept):
-        self.in_calls += perf_counter() - self.begin
+        self.in_calls += perf_counter() - self.begin if self.on_gpu else place.seconds
+        if not self.on_gpu:
+            self.expect_rest(self.worked())
         self.resting = python_threads()
         self.offer(self.mode or place.mode.decode(), place.index, place.count, kept)

@@ -9,7 +9,6 @@ import peer_protocol as wire
 from peer_libraries import reply
 from peer_protocol import Failure
 
-COLLECTING = []  # callbacks of the garbage collector: those that the library has set, before the peer is imported
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 FAILED = 7  # STATUS_INTERNAL; what went wrong is the exception
 
@@ -21,7 +20,9 @@ def structure(name, **fields):
 
 Flag, Size, Text, Pointer = ctypes.c_bool, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
 Numbers = ctypes.POINTER(ctypes.c_double)
-SamplePlace = structure("SamplePlace", mode=Text, index=Size, count=Size, pilot=Flag, warm=Flag, back_to_back=Flag)
+SamplePlace = structure(
+    "SamplePlace", mode=Text, index=Size, count=Size, pilot=Flag, warm=Flag, back_to_back=Flag, seconds=ctypes.c_double
+)
 BEFORE = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace))
 BETWEEN = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, Size, ctypes.c_bool)
 TAKEN = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace))
@@ -35,6 +36,9 @@ MeasuredWork = structure(
     taken=TAKEN,
     between=BETWEEN,
     between_context=Pointer,
+    calls_most=Size,
+    rested=CALL,
+    last=Flag,
 )
 SamplingPace = structure(
     "SamplingPace",
@@ -93,6 +97,7 @@ class Engine:
         self.c.measure_cpu.argtypes = [ctypes.c_int, work, pace, samples]
         self.c.samples_free.argtypes = [samples]
         self.rewrites = BETWEEN(("measure_rewrite_gpu" if library.on_gpu else "measure_rewrite", self.c))
+        self.rested = CALL(("measure_rested", self.c))
 
     def rewrite(self, state):
         """Writes to the library's inputs (peer_rotation.py) what the call of that state finds."""
@@ -107,7 +112,7 @@ class Engine:
 
     def time(self, mode, run, limits, rotation=None):
         """One mode as the protocol's reply has it. What run() and rotation (peer_rotation.py) raise is raised here."""
-        raised, kept, library, callbacks = [], [None], self.library, gc.callbacks
+        raised, kept, library, disable, enable = [], [None], self.library, gc.disable, gc.enable
 
         def guarded(work):
             try:
@@ -119,13 +124,16 @@ class Engine:
 
         def call():
             kept[0] = run()  # the result of the call before is released: its memory serves the next one
-            callbacks[:] = COLLECTING  # what allocates next, outside the clock, would call others
+            disable()  # what allocates next, outside the clock, would call what garbage has at its end
 
         def before(place):
             rotation.before(place)
             library.wait()
 
-        work, out = MeasuredWork(CALL(lambda _: guarded(call))), Samples()
+        work, out = (
+            MeasuredWork(CALL(lambda _: guarded(call)), rested=self.rested, last=bool(rotation) and not library.on_gpu),
+            Samples(),
+        )
         if rotation:
             work.before = BEFORE(lambda _, place: guarded(lambda: before(place.contents)))
             work.taken = TAKEN(lambda _, place: guarded(lambda: rotation.taken(place.contents, kept[0])))
@@ -142,6 +150,7 @@ class Engine:
             if library.on_gpu
             else self.c.measure_cpu(number, work, bounds, out)
         )
+        enable()
         if raised:
             raise raised[0]
         self.expect_ok(status)

@@ -8,6 +8,7 @@ import atexit
 import builtins
 import contextlib
 import errno
+import functools
 import gc
 import importlib.util
 import json
@@ -163,18 +164,16 @@ class Worker:
             from peer_forms import Exchange
 
             self.exchange = Exchange(self.facts)
+            self.quiet = functools.partial(sys.modules["numpy"].errstate, all="ignore")  # what overflows calls nobody
             if self.facts.get("into"):
                 self.into = peer_into.Into(self.exchange.form.device)
             self.wait(None)
             names = (__name__, "peer_forms", "peer_into", "peer_libraries", "peer_own", "peer_rotation", "peer_timing")
-            peer_timing.COLLECTING[:] = gc.callbacks
             objects = (self, self.exchange, *self.exchange.forms, *filter(None, [self.into]))
             kinds = {kind for form in self.exchange.forms for given in form.types for kind in given.__mro__}
             clocks = [torch.cuda.Event] if (torch := sys.modules.get("torch")) else []
-            self.own = Own(
-                [sys.modules[name] for name in names], [builtins, time, sys.modules["numpy"], *clocks, *kinds], objects
-            )
             self.hooks = Hooks()
+            self.own = Own([sys.modules[name] for name in names], [builtins, *clocks, *kinds], objects)
 
     def call_into(self):
         if self.peer.run(self.state, self.exchange.given, self.into.given) is not None:
@@ -284,10 +283,11 @@ class Worker:
         self.own.expect_kept()
         if self.into:
             self.into.expect_guards()
-        given = self.exchange.results(outputs, self.outputs)
-        if not self.sized_by_data:
-            self.exchange.write(given, self.outputs)
-            return {}
+        with self.quiet():
+            given = self.exchange.results(outputs, self.outputs)
+            if not self.sized_by_data:
+                self.exchange.write(given, self.outputs)
+                return {}
         return {wire.KEY_COUNTS: [put(given.get(name), out, name) for name, out in self.outputs.items()]}
 
     def ask(self, key, mode, sample, count, **more):

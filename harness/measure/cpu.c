@@ -42,6 +42,17 @@ Status measure_calls(const MeasuredWork *work, size_t calls, double *seconds) {
     return STATUS_OK;
 }
 
+/* The last of the session's calls. */
+static Status take_last(const CpuSession *session, Sample *sample) {
+    const MeasuredWork *work = session->work;
+    for (size_t left = session->calls; left-- > 1;) {
+        if (work->between) TRY(work->between(work->between_context, left, false));
+        TRY(work->run(work->context));
+    }
+    if (work->between && session->calls > 1) TRY(work->between(work->between_context, 0, false));
+    return measure_calls(work, 1, &sample->seconds);
+}
+
 static Status take(void *context, Sample *sample) {
     CpuSession *session = context;
     const MeasuredWork *work = session->work;
@@ -49,6 +60,8 @@ static Status take(void *context, Sample *sample) {
     double all;
     if (session->sweep && !cache_sweep(session->sweep, session->sweep_words))
         return status_fail(STATUS_CHECK, "the memory that empties the caches before a cold sample was changed");
+    if (work->rested) TRY(work->rested(work->context));
+    if (work->last) return take_last(session, sample);
     if (rewrites) {
         TRY(measure_between(session));
         TRY(work->between(work->between_context, session->calls - 1, false));
@@ -84,7 +97,7 @@ Status measure_cpu(Mode mode, const MeasuredWork *work, const SamplingPace *pace
     Status status = sampling_pilot(&source, &pilot);
     if (status == STATUS_OK && mode == MODE_HOT) status = sampling_grow(&source, &session.calls, CALLS_MAX, &pilot);
     if (status == STATUS_OK) status = sampling_run(&source, &pilot, out);
-    out->calls_per_sample = session.calls;
+    out->calls_per_sample = work->last ? 1 : session.calls;
     out->between_seconds = session.between_seconds;
     free(sweep);
     return status;

@@ -25,6 +25,7 @@ typedef struct SamplePlace {
     bool pilot;        /* sets the number of samples; becomes sample 0 only if its call was long */
     bool warm;         /* hot, graph, complete: the caches are to hold what a call before it left there */
     bool back_to_back; /* hot, graph: a sample may be several calls with nothing between them */
+    double seconds;    /* of a call, once it was taken */
 } SamplePlace;
 
 typedef struct MeasuredWork {
@@ -50,6 +51,9 @@ typedef struct MeasuredWork {
     /* Hot: a sample is at most so many calls, each on an array of its own that it updates in place; of a graph, whose replays have
      * one array, one. 0: any number. */
     size_t calls_most;
+    /* CPU: before the clock starts, after all that is done for a sample. NULL: nothing. */
+    Status (*rested)(void *context);
+    bool last; /* CPU, hot: only the last call of a sample is timed, the one whose outputs can be compared */
 } MeasuredWork;
 
 /* Samples that a throttled device took: each is taken again after a pause, each pause is twice the one before, up to 4 s. */
@@ -93,7 +97,6 @@ void samples_free(Samples *samples);
 /* For the workers of Python libraries: vary_input() and vary_all() (base/vary.h). */
 typedef struct VariedInput {
     int how, input, dtype; /* VaryHow, its number, DType */
-    bool almost;
     uint64_t key;
     size_t n;
     void *offsets; /* of its column, where rows come in another order */
@@ -106,6 +109,13 @@ void measure_rewritten(const VariedInput *input, const void *a, const void *b, v
 Status measure_rewrite(void *unused, size_t state, bool called);
 /* The same where the inputs are on a GPU; context: the stream. */
 Status measure_rewrite_gpu(void *stream, size_t state, bool called);
+
+/* Waits until their threads rest, for a third of a second at most. */
+void measure_watch(void);
+/* MeasuredWork's rested(). */
+Status measure_rested(void *unused);
+/* Seconds that the threads ran from measure_watch() to the beginning of the sample's clock. */
+double measure_worked(void);
 
 /* Is an element that looks spoilt one? Of other types a result may look so. */
 static inline bool spoiling_tells(DType dtype) {

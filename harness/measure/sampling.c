@@ -51,6 +51,7 @@ static Status take_once(const SamplingSource *source, SamplePlace place, Sample 
     ranges_end();
     TRY(status);
     sample->wall = clock_seconds() - begin;
+    sample->place.seconds = sample->seconds;
     return STATUS_OK;
 }
 
@@ -162,7 +163,7 @@ static Vary how_varied(const VariedInput *input) {
         first[column] = array_1d("offsets", input->wide ? DTYPE_I64 : DTYPE_I32, input->rows + 1);
         first[column].data = input->offsets;
     }
-    return vary_input((VaryHow)input->how, input->key, input->input, first, input->almost);
+    return vary_input((VaryHow)input->how, input->key, input->input, first);
 }
 
 void measure_rewritten(const VariedInput *input, const void *a, const void *b, void *to) {

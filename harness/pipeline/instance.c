@@ -277,7 +277,7 @@ static Status load_varied(Instance *instance, DataSet set) {
     TRY(create_inputs(instance, set));
     for (int i = 0; i < instance->op->in_count; i++) {
         const Array *first = &instance->in[DATA_FIRST][i], *second = &instance->in[DATA_SECOND][i];
-        const Vary how = vary_input(how_varied(instance, i), key, i, instance->in[DATA_FIRST], false);
+        const Vary how = vary_input(how_varied(instance, i), key, i, instance->in[DATA_FIRST]);
         vary_all(&how, first->dtype, array_count(first), first->data, second->data, instance->in[set][i].data);
     }
     return STATUS_OK;

@@ -273,8 +273,8 @@ static bool is_plain(VaryHow how, const Array *in) {
 
 /* Families whose finite elements are drawn independently and alike: another place is as good. */
 static bool is_drawn_alike(const Case *problem, const Array *in) {
-    static const char *const words[] = {"uniform", "normal",    "integers", "mixed",    "denormal",
-                                        "naninf",  "heavytail", "huge",     "overflow", "gaps"};
+    static const char *const words[] = {"uniform", "normal",   "integers", "mixed",  "denormal", "naninf",   "heavytail",
+                                        "huge",    "overflow", "gaps",     "sparse", "outlier",  "spike1e16"};
     enum { LOOKS = 64 };
     int index = -1;
     Draw draw = {.n = array_count(in), .dtype = in->dtype};

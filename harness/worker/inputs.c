@@ -21,21 +21,21 @@ Status inputs_upload(Worker *worker, int set) {
 }
 
 /* How input i becomes that of the key. on_device: from the copies there. */
-static Vary how_made(const Worker *worker, int i, bool almost, bool on_device) {
+static Vary how_made(const Worker *worker, int i, bool on_device) {
     const Inputs *inputs = &worker->inputs;
     Array first[OP_MAX_ARRAYS];
     for (int c = 0; c < worker->in_count; c++) {
         first[c] = worker->buffers_in[c].array;
         first[c].data = on_device ? inputs->sets[0][c] : worker->host_in[0][c].data;
     }
-    return vary_input(inputs->how[i], inputs->key, i, first, almost);
+    return vary_input(inputs->how[i], inputs->key, i, first);
 }
 
 /* The same, from the host, with what becomes of it between calls. to: where it is made. */
-static Rewriting rewriting_of(const Worker *worker, int i, bool almost, void *to) {
+static Rewriting rewriting_of(const Worker *worker, int i, void *to) {
     const Array *in = &worker->buffers_in[i].array;
     const double *extreme = worker->inputs.extreme[i];
-    return (Rewriting){.how = how_made(worker, i, almost, false),
+    return (Rewriting){.how = how_made(worker, i, false),
                        .dtype = in->dtype,
                        .n = array_count(in),
                        .a = worker->host_in[0][i].data,
@@ -74,7 +74,7 @@ static void patches_of(const Worker *worker, int j, void *to, size_t state, Patc
     const int input = worker->in_place.input[j];
     memset(out, 0, VARY_PATCHES * sizeof *out);
     if (state == 0 || worker->inputs.set >= 0 || worker->inputs.how[input] == VARY_NOTHING) return;
-    const Rewriting rewriting = rewriting_of(worker, input, false, to);
+    const Rewriting rewriting = rewriting_of(worker, input, to);
     vary_patches(&rewriting, state, out);
     for (int k = VARY_PLACES; k < VARY_PATCHES; k++) out[k].size = 0; /* back to state 0: it comes from there */
 }
@@ -262,7 +262,7 @@ static bool is_rewritten(const Worker *worker, int i) {
     return true;
 }
 
-Status inputs_make(Worker *worker, uint64_t key, bool almost) {
+Status inputs_make(Worker *worker, uint64_t key) {
     Inputs *inputs = &worker->inputs;
     inputs->rewritten = 0;
     inputs->open = false;
@@ -272,8 +272,8 @@ Status inputs_make(Worker *worker, uint64_t key, bool almost) {
     for (int i = 0; i < worker->in_count; i++) {
         Buffer *in = &worker->buffers_in[i];
         if (inputs->how[i] == VARY_NOTHING || in->bytes == 0) continue;
-        const Rewriting made = rewriting_of(worker, i, almost, in->array.data);
-        const Vary there = how_made(worker, i, almost, true);
+        const Rewriting made = rewriting_of(worker, i, in->array.data);
+        const Vary there = how_made(worker, i, true);
         TRY(inputs->on_device ? buffer_vary(in, &there, inputs->sets[0][i], inputs->sets[1][i])
                               : buffer_vary_from_host(in, &made.how, made.a, made.b));
         if (is_rewritten(worker, i)) inputs->rewriting[inputs->rewritten++] = made;
@@ -289,7 +289,7 @@ Status inputs_unchanged(const Worker *worker) {
         const void *expected = worker->host_in[inputs->set < 0 ? 0 : inputs->set][i].data;
         void *made = varied && in->bytes > 0 ? malloc(in->bytes) : NULL;
         if (varied && in->bytes > 0 && !made) return status_fail(STATUS_MEMORY, "no memory for the inputs of a sample");
-        const Vary how = how_made(worker, i, false, false);
+        const Vary how = how_made(worker, i, false);
         if (made)
             vary_all(&how, in->array.dtype, array_count(&in->array), worker->host_in[0][i].data, worker->host_in[1][i].data, made);
         const Status status = buffer_check_unchanged(in, made ? made : expected);

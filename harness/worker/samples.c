@@ -24,10 +24,15 @@ static Status ask_parent(Worker *worker, const char *key, const SamplePlace *pla
 }
 
 /* Threads that rested after the last sample have been woken by nobody since. */
-static Status check_rested(Worker *worker) {
-    const bool watched = worker->inputs.watched;
+static Status check_rested(const Worker *worker) {
+    return worker->inputs.watched ? threads_rested() : STATUS_OK;
+}
+
+Status sample_rested(void *context) {
+    Worker *worker = context;
+    const Status status = check_rested(worker);
     worker->inputs.watched = false;
-    return watched ? threads_rested() : STATUS_OK;
+    return status;
 }
 
 /* Threads of a variant's own rest from now to the next call. Those of OpenMP may spin, and do nothing until they are asked. */
@@ -38,11 +43,10 @@ static Status watch_threads(Worker *worker) {
     return threads_rest(REST_SECONDS, &alone);
 }
 
-/* A call that fills the caches as calls before it leave them, on data that are not quite the sample's: its result, kept, is wrong.
- */
+/* A call that fills the caches as calls before it leave them, on other data than the sample's: what it kept is of no use. */
 static Status warm_up(Worker *worker, uint64_t key) {
-    TRY(inputs_make(worker, key, true));
-    TRY(check_rested(worker));
+    TRY(inputs_make(worker, ~key));
+    TRY(sample_rested(worker));
     TRY(worker_call(worker));
     TRY(worker->device->wait("a call that warms the caches"));
     TRY(watch_threads(worker));
@@ -59,7 +63,7 @@ Status sample_before(void *context, const SamplePlace *place) {
     json_decref(command);
     if (place->warm && !worker->inputs.slow) TRY(warm_up(worker, key));
     if (!place->back_to_back || place->pilot) TRY(outputs_poison(worker, false)); /* else a skipped call leaves an older result */
-    TRY(inputs_make(worker, key, false));
+    TRY(inputs_make(worker, key));
     TRY(check_rested(worker));
     return worker->device->wait("preparing a sample");
 }

@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "base/others.h"
 #include "worker/worker.h"
 
 #include <dirent.h>
@@ -9,19 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 1024 };
+enum { THREADS_MAX = OTHERS_MAX };
 
 /* ---- How many ran. */
 
 static const double UNACCOUNTED_SECONDS = 20e-6; /* CPU time of threads that have ended; starting a thread takes longer */
 
-typedef struct Used {
-    int id;
-    double seconds; /* of CPU time */
-} Used;
-
 static struct Before {
-    Used threads[THREADS_MAX];
+    OtherThread threads[THREADS_MAX];
     int count;
     double process, own; /* seconds of the process, and of the calling thread */
 } before;
@@ -31,27 +27,8 @@ static double cpu_seconds(clockid_t clock) {
     return clock_gettime(clock, &time) == 0 ? (double)time.tv_sec + 1e-9 * (double)time.tv_nsec : -1;
 }
 
-/* What pthread_getcpuclockid() gives, for a thread known by its id only. */
-static clockid_t clock_of(int thread) {
-    return (clockid_t)(~(unsigned)thread << 3 | 6);
-}
-
-/* Lists all threads of the process but the calling one; returns how many. */
-static int look_at_others(Used threads[THREADS_MAX]) {
-    int count = 0;
-    const int self = (int)gettid();
-    DIR *tasks = opendir("/proc/self/task");
-    for (const struct dirent *entry; tasks && (entry = readdir(tasks)) != NULL;) {
-        const int id = atoi(entry->d_name);
-        const double seconds = id > 0 && id != self ? cpu_seconds(clock_of(id)) : -1;
-        if (seconds >= 0 && count < THREADS_MAX) threads[count++] = (Used){id, seconds};
-    }
-    if (tasks) closedir(tasks);
-    return count;
-}
-
 void threads_begin(void) {
-    before.count = look_at_others(before.threads);
+    before.count = others_look(before.threads);
     before.process = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
     before.own = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -63,10 +40,10 @@ static double seconds_before(int id) {
 }
 
 int threads_end(void) {
-    static Used now[THREADS_MAX];
+    static OtherThread now[THREADS_MAX];
     double left = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - before.process; /* read first: threads that spin go on */
     left -= cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - before.own;
-    const int count = look_at_others(now);
+    const int count = others_look(now);
     int used = 1;
     for (int i = 0; i < count; i++) {
         const double ran = now[i].seconds - seconds_before(now[i].id);
@@ -81,17 +58,17 @@ int threads_end(void) {
 static int team[THREADS_MAX], team_count;
 
 void threads_know_team(void) {
-    static Used threads[THREADS_MAX];
+    static OtherThread threads[THREADS_MAX];
     team_count = 0;
-    if (look_at_others(threads) == 0) return;
+    if (others_look(threads) == 0) return;
 #pragma omp parallel
 #pragma omp critical
     if (team_count < THREADS_MAX) team[team_count++] = (int)gettid();
 }
 
 bool threads_beside_team(void) {
-    static Used threads[THREADS_MAX];
-    const int count = look_at_others(threads);
+    static OtherThread threads[THREADS_MAX];
+    const int count = others_look(threads);
     for (int i = 0, t; i < count; i++) {
         for (t = 0; t < team_count && team[t] != threads[i].id;) t++;
         if (t == team_count) return true;

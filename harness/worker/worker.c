@@ -55,7 +55,8 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
                          .before = sample_before,
                          .taken = sample_taken,
                          .between = between_of(worker),
-                         .between_context = worker};
+                         .between_context = worker,
+                         .rested = sample_rested};
     json_t *timing = NULL;
     TRY(check_wrong_stream(worker));
     TRY(outputs_begin(worker, false));
@@ -101,7 +102,7 @@ static Status back_to_back(Worker *worker, const json_t *command, Status (*run)(
     const MeasuredWork work = {.run = run, .context = worker, .between = between_of(worker), .between_context = worker};
     TRY(outputs_begin(worker, false));
     Status status = inputs_begin(worker, json_object_get(command, KEY_VARY));
-    if (status == STATUS_OK) status = inputs_make(worker, (uint64_t)json_integer_value(json_object_get(command, KEY_KEY)), false);
+    if (status == STATUS_OK) status = inputs_make(worker, (uint64_t)json_integer_value(json_object_get(command, KEY_KEY)));
     worker->left_out = run == leave_out;
     if (status == STATUS_OK) status = take(worker, command, &work, reply);
     worker->left_out = false;

@@ -226,8 +226,8 @@ Status inputs_upload(Worker *worker, int set);
  * it back. */
 Status inputs_begin(Worker *worker, const json_t *vary);
 void inputs_end(Worker *worker);
-/* Those of a key. almost: but for a few elements. */
-Status inputs_make(Worker *worker, uint64_t key, bool almost);
+/* Those of a key. */
+Status inputs_make(Worker *worker, uint64_t key);
 /* STATUS_CHECK if the inputs are not those that were put there. */
 Status inputs_unchanged(const Worker *worker);
 
@@ -248,6 +248,7 @@ int in_place_others(const Worker *worker, Array out[OP_MAX_ARRAYS]);
 
 Status sample_before(void *context, const SamplePlace *place);
 /* On the CPU. */
+Status sample_rested(void *context);
 Status sample_between(void *context, size_t state, bool called);
 Status sample_taken(void *context, const SamplePlace *place);
 

@@ -139,8 +139,7 @@ static void inputs_are_rewritten_between_calls() {
     for (void *&block : memory) (void)cudaMalloc(&block, sizeof first);
     self.in = array_1d("x", DTYPE_F64, COUNT), self.out = array_1d("y", DTYPE_F64, COUNT);
     self.in.data = memory[0], self.out.data = memory[1], self.last = static_cast<unsigned long long *>(memory[2]);
-    self.rewriting = {
-        .how = vary_input(VARY_MIX, 5, 0, &self.in, false), .dtype = DTYPE_F64, .n = COUNT, .a = a, .b = b, .to = memory[0]};
+    self.rewriting = {.how = vary_input(VARY_MIX, 5, 0, &self.in), .dtype = DTYPE_F64, .n = COUNT, .a = a, .b = b, .to = memory[0]};
     vary_all(&self.rewriting.how, DTYPE_F64, COUNT, a, b, first);
     const MeasuredWork measured = {.run = look_once, .context = &self, .between = rewrite, .between_context = &self};
     for (int i = 0; i < 4; i++) {

@@ -327,7 +327,7 @@ static void check_rewriting(VaryHow how, DType dtype, const void *a, const void 
     const size_t size = dtype_size(dtype);
     unsigned char *x = malloc(n * size), *first = malloc(n * size), *last = malloc(n * size), *copy = malloc(n * size);
     const Array input = array_1d("x", dtype, n);
-    Rewriting self = {.how = vary_input(how, 12345, 0, &input, false), .dtype = dtype, .n = n, .a = a, .b = b, .to = x};
+    Rewriting self = {.how = vary_input(how, 12345, 0, &input), .dtype = dtype, .n = n, .a = a, .b = b, .to = x};
     if (dtype_is_real(dtype)) vary_extremes(dtype, a, n, self.extreme);
     vary_all(&self.how, dtype, n, a, b, x);
     memcpy(first, x, n * size);
@@ -381,7 +381,7 @@ static void check_rows(size_t rows, uint64_t key, bool wide) {
     Vary how[3];
     static const VaryHow hows[] = {VARY_ROW_OFFSETS, VARY_ROW_BYTES, VARY_ROW_BITS};
     for (int i = 0; i < 3; i++) {
-        how[i] = vary_input(hows[i], key, i, in, false);
+        how[i] = vary_input(hows[i], key, i, in);
         assert_int_equal(vary_offsets(hows[i], i), 0);
     }
     vary_all(&how[0], in[0].dtype, rows + 1, in[0].data, NULL, wide ? (void *)to : (void *)narrow_to);

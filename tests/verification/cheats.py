@@ -77,7 +77,7 @@ CONTROL = re.compile(
 KINDS = [
     (
         "results of earlier calls replayed",
-        r"replay|plan$|candidates|positions|memo_|stale$|own_output|flags|last_result|by_address|remaps",
+        r"replay|plan$|candidates|positions|windows$|memo_|stale$|own_output|flags|last_result|by_address|remaps",
     ),
     (
         "work after run() has returned",
@@ -85,9 +85,9 @@ KINDS = [
     ),
     (
         "work between the calls",
-        r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool|herd|collector|constructor|run_ends",
+        r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool|herd|collector|constructor|run_ends|counts_threads|native_|overflow$|finalizer|garbage$",
     ),
-    ("timed calls that do less", r"batch|later|random_skip|skips_|first_of|_soon$"),
+    ("timed calls that do less", r"batch|later|random_skip|skips_|first_of|last_of|_soon$"),
     ("verified and timed calls told apart", r"phase|poison|warm_up"),
     ("another stream", r"stream|strays"),
     ("an output found in memory", r"reused|torch_empty|parent_memory|finds_output|left_in"),

@@ -1,0 +1,43 @@
+/* others.c - do the threads of a library rest before its calls? */
+#include "base/others.h"
+#include "base/clock.h"
+#include "measure/measure.h"
+
+#include <math.h>
+#include <time.h>
+
+static const double REST_SECONDS = 1e-3, PATIENCE_SECONDS = 0.3; /* for pools that spin before they sleep */
+
+static OtherThread before[OTHERS_MAX];
+static int before_count;
+static double worked;
+
+/* What they have run since the last look. */
+static double look_again(void) {
+    static OtherThread now[OTHERS_MAX];
+    const int count = others_look(now);
+    double seconds = count == OTHERS_MAX ? INFINITY : 0; /* some may not have been seen */
+    for (int i = 0, b; i < count; i++) {
+        for (b = 0; b < before_count && before[b].id != now[i].id;) b++;
+        seconds += now[i].seconds - (b < before_count ? before[b].seconds : 0);
+    }
+    for (int i = 0; i < count; i++) before[i] = now[i];
+    before_count = count;
+    return seconds;
+}
+
+void measure_watch(void) {
+    const double begin = clock_seconds();
+    while (look_again() > 0 && clock_seconds() < begin + PATIENCE_SECONDS)
+        nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * REST_SECONDS)}, NULL);
+}
+
+Status measure_rested(void *unused) {
+    (void)unused;
+    worked = look_again();
+    return STATUS_OK;
+}
+
+double measure_worked(void) {
+    return worked;
+}
