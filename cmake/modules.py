@@ -334,7 +334,7 @@ def describe(project, kind, module, id_):
     lacking = re.search(r"undefined symbol: (\w+)", found.get("error", ""))
     if lacking:
         name = subprocess.run(["c++filt", lacking[1]], check=False, capture_output=True, text=True).stdout.strip()
-        raise Refused(f"cannot be loaded: nothing that it is made of defines {name} (-include FILE.cu takes in a file)")
+        raise Refused(f"cannot be loaded: nothing that it is made of defines {name or lacking[1]}")
     if "error" in found:
         raise Refused(found["error"])
     return found

@@ -32,6 +32,7 @@ REWRITTEN_BYTES = 16 << 20  # a sample is one call where there are more
 REWRITTEN_BYTES_GPU = 64 << 20
 SLOW_CALL_SECONDS = 0.05  # of a call that warms the caches
 LEAST_SECONDS, LEAST_SECONDS_GPU = 1e-4, 1e-3  # of CPU time between calls, for it to be work
+SPIN_SAMPLES, SPIN_SECONDS = 3, 0.03  # of a pool that spins before it sleeps: so few samples, or so little
 OTHER_DATA = (1 << 64) - 1  # of a key
 MAY_SPIN = os.environ.get("OMP_WAIT_POLICY", "").lower() == "active"
 
@@ -64,7 +65,8 @@ class Rotation:
             name: array.copy() if how and array.size else array
             for how, (name, array) in zip(vary, sets[0].items(), strict=True)
         }
-        self.timed, self.resting, self.in_calls, self.in_between = None, {}, 0, 0  # a mode's seconds so far
+        self.timed, self.resting = None, {}
+        self.in_calls, self.in_between, self.worked_in = 0, 0, 0  # of a mode so far: seconds, seconds, samples
         self.mode = None  # what the samples count for, if it is not the engine's own name
         gc.collect()
         gc.freeze()
@@ -135,7 +137,8 @@ class Rotation:
     def before(self, place):
         key = self.next(self.mode or place.mode.decode(), place.index, place.count)
         if self.timed != place.mode:
-            self.timed, self.resting, self.in_calls, self.in_between = place.mode, python_threads(), 0, 0
+            self.timed, self.resting = place.mode, python_threads()
+            self.in_calls, self.in_between, self.worked_in = 0, 0, 0
         if place.warm and not self.slow:
             self.use(key ^ OTHER_DATA)
             self.call()
@@ -150,16 +153,19 @@ class Rotation:
             self.expect_rest(sum(seconds - self.resting.get(thread, 0) for thread, seconds in threads.items()))
         self.begin = perf_counter()
 
-    def expect_rest(self, seconds):
+    def expect_rest(self, seconds, call=0):
+        """Other threads ran so long before a call."""
         self.in_between += seconds
+        self.worked_in += seconds > call / 2
         most = max(LEAST_SECONDS_GPU if self.on_gpu else LEAST_SECONDS, self.in_calls / 2)
-        if self.in_calls and self.in_between > most and not MAY_SPIN:
+        spins = not self.on_gpu and self.worked_in <= SPIN_SAMPLES and self.in_between < SPIN_SECONDS
+        if self.in_calls and self.in_between > most and not (spins or MAY_SPIN):
             words = f"{self.in_between:.3g} s between calls that take {self.in_calls:.3g} s"
             raise Failure("check", f"a thread works where no clock runs: {words}")
 
     def taken(self, place, kept):
         self.in_calls += perf_counter() - self.begin if self.on_gpu else place.seconds
         if not self.on_gpu:
-            self.expect_rest(self.worked())
+            self.expect_rest(self.worked(), place.seconds)
         self.resting = python_threads()
         self.offer(self.mode or place.mode.decode(), place.index, place.count, kept)

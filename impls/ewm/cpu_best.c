@@ -186,33 +186,24 @@ static void write_block(const Job *job, EwmState *state, size_t first, size_t en
         write_block_as(job, state, false, first, end);
 }
 
-/* Weighted sums of d = x[i] - center, and of its square: weights q^(end - 1 - i). */
-typedef struct Weighted {
-    double sum, squares;
-} Weighted;
-
-EIGHT_INLINE double join_lanes(const Tables *tables, const Eight *sums, size_t chains, double across) {
-    Eight sum = sums[0];
-    for (size_t c = 1; c < chains; c++) sum = sum * across + sums[c];
-    double total = sum[EIGHT - 1];
-    for (int l = 0; l < EIGHT - 1; l++) total += sum[l] * tables->decay[EIGHT - 2 - l];
-    return total;
-}
-
-/* By Horner's rule, in four chains, each of a quarter of the elements. */
-EIGHT_INLINE Weighted weigh(const Job *job, double center, bool squares, bool f32, size_t first, size_t end) {
+/* Sum of q^(end - 1 - i) d, d = x[i] - center, or of its square, by Horner's rule in four chains, each of a quarter of the
+ * elements. */
+EIGHT_INLINE double weigh(const Job *job, double center, bool square, bool f32, size_t first, size_t end) {
     enum { CHAINS = CHAIN_MULTIPLE / EIGHT };
+    const Eight *decay = &job->tables.decay;
     const size_t each = (end - first) / CHAINS;
-    const double by_8 = job->tables.decay[EIGHT - 1], across = exp(job->rule.log_q * (double)each);
-    Eight sum[CHAINS] = {0}, square[CHAINS] = {0};
+    const double across = exp(job->rule.log_q * (double)each);
+    Eight sums[CHAINS] = {0};
     for (size_t i = first; i < first + each; i += EIGHT)
         for (size_t c = 0; c < CHAINS; c++) {
             const Eight apart = eight_load(job->x, i + c * each, f32) - center;
-            sum[c] = sum[c] * by_8 + apart;
-            if (squares) square[c] = square[c] * by_8 + apart * apart;
+            sums[c] = sums[c] * (*decay)[EIGHT - 1] + (square ? apart * apart : apart);
         }
-    return (Weighted){.sum = join_lanes(&job->tables, sum, CHAINS, across),
-                      .squares = squares ? join_lanes(&job->tables, square, CHAINS, across) : 0};
+    Eight sum = sums[0];
+    for (size_t c = 1; c < CHAINS; c++) sum = sum * across + sums[c];
+    double total = sum[EIGHT - 1];
+    for (int l = 0; l < EIGHT - 1; l++) total += sum[l] * (*decay)[EIGHT - 2 - l];
+    return total;
 }
 
 EIGHT_INLINE bool are_numbers_of_one_series(const Job *job, bool f32, size_t first, size_t end) {
@@ -221,20 +212,19 @@ EIGHT_INLINE bool are_numbers_of_one_series(const Job *job, bool f32, size_t fir
     return true;
 }
 
-/* The state of elements [first, end), a multiple of CHAIN_MULTIPLE, by themselves, all with the weight of a later element: about
- * their mean, and that corrected. False if they are not all numbers of one series. */
+/* The state of elements [first, end), a multiple of CHAIN_MULTIPLE, by themselves, all with the weight of a later element. The mean
+ * is corrected once, so that equal numbers have it, and no spread, exactly. False if they are not all numbers of one series. */
 EIGHT_INLINE bool measure_eights(const Job *job, EwmState *state, bool spread, bool f32, size_t first, size_t end) {
     const EwmCase *rule = &job->rule;
-    const double n = (double)(end - first), whole = -expm1(rule->log_q * n); /* 1 - q^n */
+    const double n = (double)(end - first), whole = -expm1(rule->log_q * n) /* 1 - q^n */, share = rule->alpha / whole;
     if (!are_numbers_of_one_series(job, f32, first, end)) return false;
-    const double mean = weigh(job, 0, false, f32, first, end).sum * rule->alpha / whole;
-    const Weighted about = weigh(job, mean, spread, f32, first, end);
-    const double rest = about.sum * rule->alpha / whole;
+    double mean = share * weigh(job, 0, false, f32, first, end);
+    mean += share * weigh(job, mean, false, f32, first, end);
     *state = (EwmState){.gap = 1,
                         .count = end - first,
                         .weight = rule->adjust ? whole / rule->alpha : whole,
-                        .mean = mean + rest,
-                        .spread = spread ? fmax(about.squares * rule->alpha / whole - rest * rest, 0) : 0,
+                        .mean = mean,
+                        .spread = spread ? share * weigh(job, mean, true, f32, first, end) : 0,
                         .pairs = -2 * rule->q * expm1(rule->log_q * (n - 1)) / ((1 + rule->q) * whole)};
     return true;
 }

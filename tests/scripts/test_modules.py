@@ -102,7 +102,7 @@ def test_beside_a_good_one(world):
     assert rows["double/cpu_good"]["verdict"] == "pass"
     for name, said in (
         ("broken", "impls/double/cpu_broken.c:6:"),
-        ("unlinked", "undefined symbol: nowhere"),
+        ("unlinked", "nothing that it is made of defines nowhere"),
         (
             "other",
             "the descriptor is RUNGS_VARIANT(double, cpu_another), the path requires RUNGS_VARIANT(double, cpu_other)",
