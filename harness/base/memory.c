@@ -35,6 +35,10 @@ void memory_free(void *memory) {
     if (at < begin || at >= begin + RESERVE_BYTES) free(memory);
 }
 
+void memory_missed(void) {
+    failed = true;
+}
+
 Status memory_check(void) {
     return failed ? status_fail(STATUS_MEMORY, "out of host memory") : STATUS_OK;
 }

@@ -10,6 +10,8 @@
 void *memory_allocate(size_t bytes);
 /* Also for the text of json_dumps(). */
 void memory_free(void *memory);
+/* What malloc() itself could not give for a part of an object. */
+void memory_missed(void);
 /* STATUS_MEMORY once an allocation has failed, and from then on: any object may be incomplete. */
 Status memory_check(void);
 

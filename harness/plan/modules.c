@@ -4,6 +4,7 @@
 #include "base/process.h"
 #include "plan/build.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ const ModuleSettings *modules_settings(void) {
                  place == 0 ? modules_name : "modules");
         snprintf(path, sizeof path, "%s/%s", known.folder, FILE_NAME);
         json_t *settings = json_load_file(path, 0, NULL);
+        if (!settings && errno == ENOMEM) break; /* main.c says so */
         if (!settings) continue;
         known.found = true;
         copy_text(settings, "root", known.root, sizeof known.root);
@@ -137,18 +139,32 @@ static bool is_fresh(const json_t *kept, const VariantEntry *entry, ModuleKind k
     return true;
 }
 
-/* Texts live until the program ends, one copy of each. */
+/* Texts live until the program ends, one copy of each. Without memory for one, learn() says so. */
+static bool lost;
+
+static const char *copied(const char *text) {
+    const char *copy = strdup(text);
+    lost = lost || !copy;
+    return copy;
+}
+
+static void *cleared(size_t count, size_t size) {
+    void *memory = calloc(count, size);
+    lost = lost || !memory;
+    return memory;
+}
+
 static const char *keep_text(const json_t *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));
-    return text ? strdup(text) : NULL;
+    return text ? copied(text) : NULL;
 }
 
 static const char *const *keep_texts(const json_t *list) {
     const size_t count = json_array_size(list);
-    const char **texts = json_is_array(list) ? calloc(count + 1, sizeof *texts) : NULL;
+    const char **texts = json_is_array(list) ? cleared(count + 1, sizeof *texts) : NULL;
     for (size_t i = 0; texts && i < count; i++) {
         const char *text = json_string_value(json_array_get(list, i));
-        texts[i] = strdup(text ? text : "");
+        texts[i] = copied(text ? text : "");
     }
     return texts;
 }
@@ -161,7 +177,7 @@ static ParamKind kind_named(const char *word) {
 
 static const ParamSpec *keep_tunables(const json_t *list) {
     const size_t count = json_array_size(list);
-    ParamSpec *specs = count && count <= PARAMS_MAX ? calloc(count + 1, sizeof *specs) : NULL;
+    ParamSpec *specs = count && count <= PARAMS_MAX ? cleared(count + 1, sizeof *specs) : NULL;
     for (size_t i = 0; specs && i < count; i++) {
         const json_t *from = json_array_get(list, i);
         specs[i] = (ParamSpec){.name = keep_text(from, "name"),
@@ -178,28 +194,29 @@ static const ParamSpec *keep_tunables(const json_t *list) {
 /* The entry learns what is kept; a module without anything kept is one that could not be made. */
 static Status learn(VariantEntry *entry, const json_t *kept) {
     const json_t *variant = json_object_get(kept, "variant"), *code = json_object_get(kept, "code");
-    VariantFacts *facts = calloc(1, sizeof *facts);
-    if (!facts) return status_fail(STATUS_MEMORY, "no memory for what is known of %s", entry->id);
-    *facts = (VariantFacts){.summary = keep_text(variant, "summary"),
-                            .origin = keep_text(variant, "origin"),
-                            .library = keep_text(variant, "library"),
-                            .tunables = keep_tunables(json_object_get(variant, "tunables")),
-                            .dtypes = keep_texts(json_object_get(variant, "dtypes")),
-                            .bound = keep_text(variant, "bound"),
-                            .not_emulated = keep_text(variant, "not_emulated"),
-                            .supports = json_is_true(json_object_get(variant, "supports")),
-                            .configuration = json_is_true(json_object_get(variant, "configuration")),
-                            .sass_hash = keep_text(code, "sass_hash"),
-                            .host_hash = keep_text(code, "host_hash"),
-                            .no_hash_reason = keep_text(code, "reason"),
-                            .module = keep_text(kept, "module"),
-                            .error = kept ? keep_text(kept, "error") : "there is no module of it"};
+    lost = false;
+    VariantFacts *facts = cleared(1, sizeof *facts);
+    if (!lost)
+        *facts = (VariantFacts){.summary = keep_text(variant, "summary"),
+                                .origin = keep_text(variant, "origin"),
+                                .library = keep_text(variant, "library"),
+                                .tunables = keep_tunables(json_object_get(variant, "tunables")),
+                                .dtypes = keep_texts(json_object_get(variant, "dtypes")),
+                                .bound = keep_text(variant, "bound"),
+                                .not_emulated = keep_text(variant, "not_emulated"),
+                                .supports = json_is_true(json_object_get(variant, "supports")),
+                                .configuration = json_is_true(json_object_get(variant, "configuration")),
+                                .sass_hash = keep_text(code, "sass_hash"),
+                                .host_hash = keep_text(code, "host_hash"),
+                                .no_hash_reason = keep_text(code, "reason"),
+                                .module = keep_text(kept, "module"),
+                                .error = kept ? keep_text(kept, "error") : "there is no module of it"};
     entry->framework = keep_text(variant, "framework");
     if (entry->backend == BACKEND_PEER && !entry->framework) entry->framework = "unknown";
     entry->needs_gpu = json_is_true(json_object_get(variant, "needs_gpu"));
     entry->outputs = keep_texts(json_object_get(variant, "outputs"));
     entry->variant = facts;
-    return STATUS_OK;
+    return lost ? status_fail(STATUS_MEMORY, "no memory for what is known of %s", entry->id) : STATUS_OK;
 }
 
 /* ---- Making them. */

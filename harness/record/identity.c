@@ -1,5 +1,6 @@
 #include "record/identity.h"
 
+#include "base/memory.h"
 #include "base/output.h"
 #include "base/places.h"
 #include "base/text.h"
@@ -131,6 +132,7 @@ static json_t *without_uuids(const char *text) {
         json_decref(hidden);
         text += length;
     }
+    if (status != STATUS_OK) memory_missed();
     json_t *result = status == STATUS_OK ? json_string(clean.text) : NULL;
     text_free(&clean);
     return result;
@@ -177,6 +179,7 @@ static size_t harmless_part(const char *at, size_t length) {
 
 json_t *facts_without_folders(const char *text) {
     char *clean = malloc(strlen(text) + 1);
+    if (!clean) memory_missed();
     if (!clean) return NULL;
     size_t used = 0;
     for (const char *at = text; *at;) {

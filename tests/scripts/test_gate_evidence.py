@@ -93,7 +93,7 @@ def test_sessions(folder):
         percent = gate_evidence.percent_of(1, op)
         (cell,) = [cell for cell in cells if cell != "not measured"]
         assert gate_evidence.PERCENT[cells.index(cell)] == percent, text
-        assert float(cell.split()[0].strip("+%")) == pytest.approx(percent, abs=0.6)
+        assert float(cell.split()[0].strip("+%")) == pytest.approx(percent, abs=1.5)  # of nine noisy processes
         assert cell.split()[1] in (["slower"] if percent > 3 else ["slower", "ambiguous", "same"])
     assert re.search(r"\n\| 8 \| 8 \| 0 \| 8 \| 0 \| 0\.\d% \| \d\.\d%, \d\.\d% \|\n", text)
 
