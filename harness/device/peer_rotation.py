@@ -32,7 +32,7 @@ REWRITTEN_BYTES = 16 << 20  # a sample is one call where there are more
 REWRITTEN_BYTES_GPU = 64 << 20
 SLOW_CALL_SECONDS = 0.05  # of a call that warms the caches
 LEAST_SECONDS, LEAST_SECONDS_GPU = 1e-4, 1e-3  # of CPU time between calls, for it to be work
-SPIN_SAMPLES, SPIN_SECONDS = 3, 0.03 * len(os.sched_getaffinity(0))  # of a pool that spins before it sleeps: not more
+SPIN_SAMPLES, SPIN_SECONDS = 3, 0.03  # of a pool that spins before it sleeps: so few samples, or so little
 OTHER_DATA = (1 << 64) - 1  # of a key
 MAY_SPIN = os.environ.get("OMP_WAIT_POLICY", "").lower() == "active"
 

@@ -102,7 +102,7 @@ def test_a_cheat_gets_the_verdict_that_the_page_tells(kept):
             said = kept.get(name, {}).get(place)
             # in so short a row chance may decide: no moment to cheat in, a crash
             if said and rejected(said) != rejected(entry):
-                others = (again(name, place) for _ in range(3))
+                others = (again(name, place) for _ in range(12))
                 entry = next((other for other in others if rejected(other) == rejected(said)), entry)
             words = f"rejected: {entry['words']}" if entry["rejected"] else "passes"
             expect(
