@@ -25,3 +25,9 @@ int others_look(OtherThread threads[OTHERS_MAX]) {
     if (tasks) closedir(tasks);
     return count;
 }
+
+double other_ran(OtherThread now, const OtherThread *before, int count) {
+    for (int i = 0; i < count; i++)
+        if (before[i].id == now.id) return now.seconds - before[i].seconds;
+    return now.seconds;
+}

@@ -8,5 +8,7 @@ typedef struct OtherThread {
     double seconds; /* of CPU time */
 } OtherThread;
 
+/* CPU seconds of a thread since those were looked at; all of its own where it is none of them. */
+double other_ran(OtherThread now, const OtherThread *before, int count);
 /* All but the calling one, as many as there is room for; returns how many. */
 int others_look(OtherThread threads[OTHERS_MAX]);

@@ -17,10 +17,7 @@ static double look_again(void) {
     static OtherThread now[OTHERS_MAX];
     const int count = others_look(now);
     double seconds = count == OTHERS_MAX ? INFINITY : 0; /* some may not have been seen */
-    for (int i = 0, b; i < count; i++) {
-        for (b = 0; b < before_count && before[b].id != now[i].id;) b++;
-        seconds += now[i].seconds - (b < before_count ? before[b].seconds : 0);
-    }
+    for (int i = 0; i < count; i++) seconds += other_ran(now[i], before, before_count);
     for (int i = 0; i < count; i++) before[i] = now[i];
     before_count = count;
     return seconds;

@@ -179,8 +179,10 @@ static size_t harmless_part(const char *at, size_t length) {
 
 json_t *facts_without_folders(const char *text) {
     char *clean = malloc(strlen(text) + 1);
-    if (!clean) memory_missed();
-    if (!clean) return NULL;
+    if (!clean) {
+        memory_missed();
+        return NULL;
+    }
     size_t used = 0;
     for (const char *at = text; *at;) {
         if (!path_begins(text, at)) {

@@ -33,12 +33,6 @@ void threads_begin(void) {
     before.own = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static double seconds_before(int id) {
-    for (int i = 0; i < before.count; i++)
-        if (before.threads[i].id == id) return before.threads[i].seconds;
-    return 0;
-}
-
 int threads_end(void) {
     static OtherThread now[THREADS_MAX];
     double left = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - before.process; /* read first: threads that spin go on */
@@ -46,7 +40,7 @@ int threads_end(void) {
     const int count = others_look(now);
     int used = 1;
     for (int i = 0; i < count; i++) {
-        const double ran = now[i].seconds - seconds_before(now[i].id);
+        const double ran = other_ran(now[i], before.threads, before.count);
         left -= ran;
         used += ran > 0;
     }

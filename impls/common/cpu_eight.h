@@ -2,18 +2,17 @@
  * double, and lanes moved in reading order, which is from lane 0 to lane 7 or, backward, from 7 to 0. */
 #pragma once
 
+#include "common/cpu_vector.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#if defined __SSE2__
-#include <immintrin.h>
-#endif
 
 #pragma GCC diagnostic ignored "-Wpsabi" /* these vectors are never passed between files */
 #define EIGHT_INLINE static inline __attribute__((always_inline))
 
-enum { EIGHT = 8, EIGHT_PAST_CACHES = 16 << 20 /* bytes of an output that does not stay in a cache */ };
+enum { EIGHT = 8 };
 typedef double Eight __attribute__((vector_size(64)));
 typedef int64_t EightMask __attribute__((vector_size(64)));
 typedef float EightFloats __attribute__((vector_size(32)));
@@ -34,7 +33,7 @@ EIGHT_INLINE Eight eight_load(const void *from, size_t element, bool f32) {
     return v;
 }
 
-/* past: past the caches, where the address allows it; nobody reads the element before eight_store_end(). */
+/* past: past the caches, where the address allows it; nobody reads the element before scan_store_fence(). */
 EIGHT_INLINE void eight_store(void *to, size_t element, bool f32, Eight v, bool past) {
     void *at = f32 ? (void *)((float *)to + element) : (void *)((double *)to + element);
     const EightFloats floats = __builtin_convertvector(v, EightFloats);
@@ -57,13 +56,6 @@ EIGHT_INLINE void eight_store(void *to, size_t element, bool f32, Eight v, bool 
     }
 #endif
     memcpy(at, f32 ? (const void *)&floats : (const void *)&v, f32 ? sizeof floats : sizeof v);
-}
-
-/* After the last eight_store() of a thread. */
-static inline void eight_store_end(void) {
-#if defined __SSE2__
-    _mm_sfence();
-#endif
 }
 
 /* All bits of a lane where its byte is 0. */

@@ -87,6 +87,8 @@ static inline Vector_f32 vector_sqrt_f32(Vector_f32 v) {
 }
 #endif
 
+enum { SCAN_PAST_CACHES = 16 << 20 /* bytes: an output from here on does not stay in a cache */ };
+
 /* Stores past the caches, 64 bytes at a time, where both sides are aligned to 16; an ordinary copy elsewhere. */
 static inline void scan_store(void *to, const void *from, size_t bytes, bool past_caches) {
 #ifdef __SSE2__
@@ -100,7 +102,7 @@ static inline void scan_store(void *to, const void *from, size_t bytes, bool pas
     memcpy(to, from, bytes);
 }
 
-/* After the last scan_store of a thread. */
+/* After the last store past the caches of a thread. */
 static inline void scan_store_fence(void) {
 #ifdef __SSE2__
     _mm_sfence();

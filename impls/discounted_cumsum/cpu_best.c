@@ -52,7 +52,7 @@ static void run_rows(const DcsJob *job) {
     {
 #pragma omp for schedule(static)
         for (size_t r = 0; r < job->rows; r++) dcs_write(job, dcs_walk(job, dcs_row(job, r), 0), job->n, 0);
-        eight_store_end();
+        scan_store_fence();
     }
 }
 
@@ -125,7 +125,7 @@ static Status run(const VariantArgs *args) {
     DcsJob job = dcs_job(args);
     job.reset = dcs_reset(args, DCS_RESET);
     dcs_share(&job, params_int(args->tunables, "threads"));
-    job.past_caches = array_bytes(&args->out[0]) >= EIGHT_PAST_CACHES;
+    job.past_caches = array_bytes(&args->out[0]) >= SCAN_PAST_CACHES;
     if (job.rows == 0 || job.n == 0) return STATUS_OK;
     if (dcs_is_chained(&job))
         dcs_run_chained(&job, args->scratch);

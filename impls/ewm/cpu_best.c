@@ -190,19 +190,19 @@ static void write_block(const Job *job, EwmState *state, size_t first, size_t en
  * elements. */
 EIGHT_INLINE double weigh(const Job *job, double center, bool square, bool f32, size_t first, size_t end) {
     enum { CHAINS = CHAIN_MULTIPLE / EIGHT };
-    const Eight *decay = &job->tables.decay;
+    const Eight decay = job->tables.decay;
     const size_t each = (end - first) / CHAINS;
     const double across = exp(job->rule.log_q * (double)each);
     Eight sums[CHAINS] = {0};
     for (size_t i = first; i < first + each; i += EIGHT)
         for (size_t c = 0; c < CHAINS; c++) {
             const Eight apart = eight_load(job->x, i + c * each, f32) - center;
-            sums[c] = sums[c] * (*decay)[EIGHT - 1] + (square ? apart * apart : apart);
+            sums[c] = sums[c] * decay[EIGHT - 1] + (square ? apart * apart : apart);
         }
     Eight sum = sums[0];
     for (size_t c = 1; c < CHAINS; c++) sum = sum * across + sums[c];
     double total = sum[EIGHT - 1];
-    for (int l = 0; l < EIGHT - 1; l++) total += sum[l] * (*decay)[EIGHT - 2 - l];
+    for (int l = 0; l < EIGHT - 1; l++) total += sum[l] * decay[EIGHT - 2 - l];
     return total;
 }
 
@@ -284,7 +284,7 @@ static Status run(const VariantArgs *args) {
     if (job.rule.segments) job.starts = args->in[1].data;
     if (job.rule.n == 0) return STATUS_OK;
     divide_work(&job, job.rule.n, params_int(args->tunables, "threads"));
-    job.past_caches = array_bytes(&args->out[0]) >= EIGHT_PAST_CACHES;
+    job.past_caches = array_bytes(&args->out[0]) >= SCAN_PAST_CACHES;
     const size_t blocks = blocks_of(job.rule.n, job.block);
     Link *links = args->scratch;
     for (size_t b = 0; b < blocks; b++) atomic_init(&links[b].slot.ready, 0);
@@ -292,7 +292,7 @@ static Status run(const VariantArgs *args) {
     {
         const size_t team = (size_t)omp_get_num_threads();
         for (size_t b = (size_t)omp_get_thread_num(); b < blocks; b += team) chain_block(&job, b, team == 1, &links[b]);
-        eight_store_end();
+        scan_store_fence();
     }
     return STATUS_OK;
 }

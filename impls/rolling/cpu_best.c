@@ -22,8 +22,6 @@ static const ParamSpec TUNABLES[] = {
     {0},
 };
 
-enum { LARGE_BYTES = 16 << 20 /* an output from here on is written past the caches */ };
-
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
@@ -41,7 +39,7 @@ static BestJob plan(const VariantArgs *args) {
                    .agg = (BestAgg)params_choice(params, "agg"),
                    .kind = KINDS[params_choice(params, "agg")],
                    .incomplete = params_choice(params, "incomplete") == 0 ? NAN : INFINITY,
-                   .past_caches = array_bytes(&args->out[0]) >= LARGE_BYTES,
+                   .past_caches = array_bytes(&args->out[0]) >= SCAN_PAST_CACHES,
                    .threads = (int)params_int(args->tunables, "threads")};
     if (job.threads == 0) job.threads = omp_get_max_threads();
     if (job.w > job.n || job.w <= BEST_SMALL) return job;

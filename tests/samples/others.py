@@ -22,7 +22,6 @@ import json
 import os
 import pathlib
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -130,22 +129,9 @@ def attempt(here, sources, flags, words, more=(), kind="address"):
         *(more or ["--emulator", kind]),
         "--no-sandbox",
     ]
-    words = ["--", *words] if words else []
-    with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryFile("w+", errors="replace") as err:
-        code = subprocess.run(
-            [*argv, *words],
-            cwd=here,
-            check=False,
-            stdout=out,
-            stderr=err,
-            stdin=subprocess.DEVNULL,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5)),
-        ).returncode
-        out.seek(0), err.seek(0)
-        stdout, stderr = out.read(), err.read()
+    code, stdout, stderr, said = samples.ran([*argv, *(["--", *words] if words else [])], here, SECONDS)
     if code in samples.ENDED:
         return {"code": None, "said": f"not within {SECONDS} s of processor time", "compiles": True, "runs": False}
-    said = next((line for line in stderr.splitlines() if line.startswith("rungs try: ")), "")
     faults = [line for line in stderr.splitlines() if line.startswith("rungs-emulator: ") and "(replay: " in line]
     table = re.split(r"(?:^|\n)\nkernel +launches", stderr)[1:]
     launched = any(re.match(r"(?!\(host code\)).* [1-9]\d* +\d+ +\d+  ", line) for line in "".join(table).splitlines())

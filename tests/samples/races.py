@@ -14,7 +14,6 @@ import json
 import os
 import pathlib
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -58,24 +57,15 @@ def drawn(repository, folder, seed):
 
 def attempt(here, source, flags, words):
     argv = [samples.RUNGS, "try", source, *flags, "--emulator", EMULATOR, "--no-sandbox", "--", *words]
-    done = subprocess.run(
-        argv,
-        cwd=here,
-        check=False,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)),
-    )
-    reports = [line for line in done.stderr.splitlines() if line.startswith("rungs-emulator: ")]
-    said = next((line for line in done.stderr.splitlines() if line.startswith("rungs try: ")), "")
-    table = re.split(r"(?:^|\n)\nkernel +launches", done.stderr)[1:]
+    code, stdout, stderr, said = samples.ran(argv, here, SECONDS)
+    reports = [line for line in stderr.splitlines() if line.startswith("rungs-emulator: ")]
+    table = re.split(r"(?:^|\n)\nkernel +launches", stderr)[1:]
     return {
-        "code": done.returncode,
+        "code": code,
         "said": said,
         "reports": reports,
         "table": table[-1] if table else "",
-        "tail": (done.stdout + done.stderr)[-600:],
+        "tail": (stdout + stderr)[-600:],
     }
 
 

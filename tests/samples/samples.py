@@ -67,29 +67,37 @@ def smaller(words, largest):
     return [str(largest) if re.fullmatch(r"\d+", word) and int(word) > largest else word for word in words]
 
 
+def ran(argv, folder, seconds):
+    """Exit code (one of ENDED after so many seconds of processor time), stdout and stderr, and the first line of rungs' own."""
+    with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryFile("w+", errors="replace") as err:
+        code = subprocess.run(
+            argv,
+            cwd=folder,
+            check=False,
+            stdout=out,
+            stderr=err,
+            stdin=subprocess.DEVNULL,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5)),
+        ).returncode
+        out.seek(0), err.seek(0)
+        stdout, stderr = out.read(), err.read()
+    return code, stdout, stderr, next((line for line in stderr.splitlines() if line.startswith("rungs try: ")), "")
+
+
 def attempt(folder, source, flags, words):
     argv = [RUNGS, "try", source.name, *flags, "--emulator", "address", "--no-sandbox", "--", *words]
-    done = subprocess.run(
-        argv,
-        cwd=folder,
-        check=False,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5)),
-    )
-    if done.returncode in ENDED:
+    code, stdout, stderr, said = ran(argv, folder, SECONDS)
+    if code in ENDED:
         return {"code": None, "said": f"not within {SECONDS} s of processor time", "faults": []}
-    table = re.split(r"\n\nkernel +launches", done.stderr)[1:]
-    faults = [line for line in done.stderr.splitlines() if line.startswith("rungs-emulator: ")]
-    said = next((line for line in done.stderr.splitlines() if line.startswith("rungs try: ")), "")
+    table = re.split(r"\n\nkernel +launches", stderr)[1:]
+    faults = [line for line in stderr.splitlines() if line.startswith("rungs-emulator: ")]
     return {
-        "code": done.returncode,
+        "code": code,
         "said": said,
         "faults": [fault for fault in faults if "(replay: " in fault and "host code" not in fault][:3],
         "started": bool(table),
-        "undefined": bool(re.search(r"^\(host code\) .* undefined behaviour$", done.stderr, re.MULTILINE)),
-        "tail": done.stdout[-1000:],
+        "undefined": bool(re.search(r"^\(host code\) .* undefined behaviour$", stderr, re.MULTILINE)),
+        "tail": stdout[-1000:],
     }
 
 

@@ -218,6 +218,6 @@ static inline void dcs_run_chained(const DcsJob *job, void *scratch) {
         const size_t team = (size_t)omp_get_num_threads();
         for (size_t b = (size_t)omp_get_thread_num(); b < blocks; b += team)
             dcs_chain_block(job, b / per_row, b % per_row, team == 1, &links[b]);
-        eight_store_end();
+        scan_store_fence();
     }
 }
