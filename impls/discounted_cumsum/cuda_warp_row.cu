@@ -1,7 +1,8 @@
 /* Idea: short rows in registers. A thread has VECTOR neighbouring elements of a row, one load, and adds them up in reading order;
  * the sums of 8, 16 or 32 lanes are scanned by shuffles with powers of gamma by squaring, and what comes in is added on the way to
  * the outputs. A warp has several rows, one, or a part of one: then a block has the row, and its warps exchange their sums once,
- * through shared memory. Rows of other warps are never waited for, and nothing is in a loop.
+ * through shared memory. A row of f16 or bf16 up to 1024 elements is a warp's: two or four loads a thread, scanned side by side.
+ * Rows of other warps are never waited for.
  * Traffic: each element once in and once out.
  * Rounding: sums and powers in double (f16 and bf16: in float), to the dtype once. A chain of 2 VECTOR + log2(LANES) steps, and one for each warp of a row.
  * Limits: rows of at most 8192 elements of two bytes, 4096 floats or 2048 doubles; 1024 elements where a row's length is no multiple of a load's, which is then
@@ -20,16 +21,21 @@ template <unsigned VECTOR, typename Sum> static __device__ Sum vector_power(Sum 
     return power;
 }
 
-/* What the warps before this one leave, from totals[warp], the sum of each; by_warp: gamma to the elements of a warp. */
-template <unsigned VECTOR, typename Sum> static __device__ Sum carry_into_lane(const Sum *totals, Sum gamma, Sum by_warp) {
-    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    Sum carry = 0, power = vector_power<VECTOR>(gamma);
-    for (unsigned w = 0; w < warp; w++) carry = carry * by_warp + totals[w];
+/* gamma^(VECTOR lane): what comes into the first lane is worth in this one. */
+template <unsigned VECTOR, typename Sum> static __device__ Sum lane_power(Sum gamma) {
+    Sum power = vector_power<VECTOR>(gamma), weight = 1;
 #pragma unroll
     for (unsigned s = 1; s < WARP; s *= 2) {
-        if (lane & s) carry *= power;
+        if (threadIdx.x & s) weight *= power;
         power *= power;
     }
+    return weight;
+}
+
+/* What the warps before this one leave, from totals[warp], the sum of each; by_warp: gamma to the elements of a warp. */
+template <typename Sum> static __device__ Sum carry_into_warp(const Sum *totals, Sum by_warp) {
+    Sum carry = 0;
+    for (unsigned w = 0; w < threadIdx.x / WARP; w++) carry = carry * by_warp + totals[w];
     return carry;
 }
 
@@ -43,47 +49,66 @@ template <typename T, bool RIGHT> static __device__ void serial_row(const T *x, 
     }
 }
 
-/* LANES: threads to a row; more than a warp: those of a block. */
-template <typename T, unsigned VECTOR, unsigned LANES, bool RIGHT>
+/* LANES: threads to a row; more than a warp: those of a block. CHUNKS: loads of a thread, if the row is a warp's. */
+template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIGHT>
 static __global__ void __launch_bounds__(LANES > WARP ? THREADS_MAX : THREADS) row_kernel(DiscountView<T> view) {
     constexpr bool OF_BLOCK = LANES > WARP;
     constexpr unsigned WIDTH = OF_BLOCK ? WARP : LANES; /* of a scan */
+    static_assert(CHUNKS == 1 || LANES == WARP, "chunks follow one another in a warp");
     typedef WorkOf<T> Sum;
     __shared__ Sum totals[OF_BLOCK ? WARP : 1];
     const unsigned lane = threadIdx.x % WIDTH;
     const size_t row = OF_BLOCK ? blockIdx.x : ((size_t)blockIdx.x * THREADS + threadIdx.x) / LANES, n = view.n;
-    const size_t position = (size_t)(OF_BLOCK ? threadIdx.x : lane) * VECTOR; /* in reading order */
-    const size_t first = row * n + (RIGHT ? n - VECTOR - position : position);
-    const bool exists = row < view.batch, works = exists && position < n;
-    Pack<T, VECTOR> now = {};
-    if (works) now = *(const Pack<T, VECTOR> *)(view.x + first);
+    const size_t position = (size_t)(OF_BLOCK ? threadIdx.x : lane) * VECTOR; /* in reading order, of the first chunk */
+    const long long first = (long long)(row * n + (RIGHT ? n - VECTOR - position : position));
+    constexpr int STEP = (RIGHT ? -1 : 1) * (int)(LANES * VECTOR); /* from a chunk to the next */
+    const bool exists = row < view.batch;
+    const size_t end = exists ? n : 0;
+    Pack<T, VECTOR> now[CHUNKS] = {};
+#pragma unroll
+    for (unsigned c = 0; c < CHUNKS; c++)
+        if (position + c * LANES * VECTOR < end) now[c] = *(const Pack<T, VECTOR> *)(view.x + first + (int)c * STEP);
     const Sum gamma = exists ? (Sum)view.factor(row, 0) : 0;
 
-    Sum sum = 0, power = vector_power<VECTOR>(gamma);
+    Sum sums[CHUNKS], power = vector_power<VECTOR>(gamma);
 #pragma unroll
-    for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (Sum)wide(now.at[RIGHT ? VECTOR - 1 - k : k]);
+    for (unsigned c = 0; c < CHUNKS; c++) {
+        sums[c] = 0;
+#pragma unroll
+        for (unsigned k = 0; k < VECTOR; k++) sums[c] = sums[c] * gamma + (Sum)wide(now[c].at[RIGHT ? VECTOR - 1 - k : k]);
+    }
 #pragma unroll
     for (unsigned s = 1; s < WIDTH; s *= 2) {
-        const Sum before = __shfl_up_sync(ALL_LANES, sum, s, WIDTH);
-        if (lane >= s) sum += power * before;
+#pragma unroll
+        for (unsigned c = 0; c < CHUNKS; c++) {
+            const Sum before = __shfl_up_sync(ALL_LANES, sums[c], s, WIDTH);
+            if (lane >= s) sums[c] += power * before;
+        }
         power *= power;
     }
-    Sum running = __shfl_up_sync(ALL_LANES, sum, 1, WIDTH);
-    if (lane == 0) running = 0;
+    Sum carry = 0,
+        weight = OF_BLOCK || CHUNKS > 1 ? lane_power<VECTOR>(gamma) : 0; /* what comes into the chunk, and its worth here */
     if constexpr (OF_BLOCK) {
-        if (lane == WARP - 1) totals[threadIdx.x / WARP] = sum;
+        if (lane == WARP - 1) totals[threadIdx.x / WARP] = sums[0];
         __syncthreads();
-        running += carry_into_lane<VECTOR>(totals, gamma, power);
+        carry = carry_into_warp(totals, power);
     }
     bool finite = true;
 #pragma unroll
-    for (unsigned k = 0; k < VECTOR; k++) {
-        T &at = now.at[RIGHT ? VECTOR - 1 - k : k];
-        running = running * gamma + (Sum)wide(at);
-        at = (T)(SumOf<T>)running;
-        finite = finite && isfinite((SumOf<T>)running);
+    for (unsigned c = 0; c < CHUNKS; c++) {
+        Sum running = __shfl_up_sync(ALL_LANES, sums[c], 1, WIDTH);
+        if (lane == 0) running = 0;
+        running += weight * carry;
+        if (c + 1 < CHUNKS) carry = carry * power + __shfl_sync(ALL_LANES, sums[c], WIDTH - 1, WIDTH);
+#pragma unroll
+        for (unsigned k = 0; k < VECTOR; k++) {
+            T &at = now[c].at[RIGHT ? VECTOR - 1 - k : k];
+            running = running * gamma + (Sum)wide(at);
+            at = (T)(SumOf<T>)running;
+            finite = finite && isfinite((SumOf<T>)running);
+        }
+        if (position + c * LANES * VECTOR < end) *(Pack<T, VECTOR> *)(view.y + first + (int)c * STEP) = now[c];
     }
-    if (works) *(Pack<T, VECTOR> *)(view.y + first) = now;
 
     /* The row's outputs are written, before some are written again. */
     if constexpr (OF_BLOCK) {
@@ -97,21 +122,27 @@ static __global__ void __launch_bounds__(LANES > WARP ? THREADS_MAX : THREADS) r
 }
 
 /* ---- Host. */
-template <typename T, bool RIGHT, unsigned VECTOR, unsigned LANES> static Status launch_rows(const VariantArgs *args) {
+template <typename T, bool RIGHT, unsigned VECTOR, unsigned LANES, unsigned CHUNKS = 1>
+static Status launch_rows(const VariantArgs *args) {
     const DiscountView<T> view = discount_view<T>(args);
     LaunchShape shape = {dim3((unsigned)divide_up(view.batch * LANES, THREADS)), dim3(THREADS), 0, args->stream};
     if (LANES > WARP) {
         shape.grid = dim3((unsigned)view.batch);
         shape.block = dim3((unsigned)divide_up(view.n, VECTOR * WARP) * WARP);
     }
-    return launch(row_kernel<T, VECTOR, LANES, RIGHT>, shape, view);
+    return launch(row_kernel<T, VECTOR, LANES, CHUNKS, RIGHT>, shape, view);
 }
 
 template <typename T, bool RIGHT, unsigned VECTOR> static Status launch_vectors(const VariantArgs *args) {
     const size_t lanes = discount_n(args) / VECTOR;
     if (lanes <= 8) return launch_rows<T, RIGHT, VECTOR, 8>(args);
     if (lanes <= 16) return launch_rows<T, RIGHT, VECTOR, 16>(args);
-    return lanes <= WARP ? launch_rows<T, RIGHT, VECTOR, WARP>(args) : launch_rows<T, RIGHT, VECTOR, THREADS_MAX>(args);
+    if (lanes <= WARP) return launch_rows<T, RIGHT, VECTOR, WARP>(args);
+    if constexpr (sizeof(T) == 2 && VECTOR > 1) {
+        if (lanes <= 2 * WARP) return launch_rows<T, RIGHT, VECTOR, WARP, 2>(args);
+        if (lanes <= 4 * WARP) return launch_rows<T, RIGHT, VECTOR, WARP, 4>(args);
+    }
+    return launch_rows<T, RIGHT, VECTOR, THREADS_MAX>(args);
 }
 
 /* Elements of a load: 16 bytes of them, or one. */

@@ -61,21 +61,21 @@ static __device__ Sum lanes_scan(const GroupPowers<Sum, LANES> &powers, unsigned
 /* The row again, by the recurrences, for one thread; returns the gradient of its factor. dx before it is rounded is kept at every
  * PART-th element, and made again from there. */
 constexpr size_t PART = 64, PARTS = 32;
-template <typename T>
-static __device__ __noinline__ double serial_row(const T *x, const T *dy, double gamma, T *dx, size_t n, bool right) {
+template <typename T, bool RIGHT>
+static __device__ __noinline__ double serial_row(const T *x, const T *dy, double gamma, T *dx, size_t n) {
     double ends[PARTS], again[PART], sum = 0, gradient = 0;
     for (size_t p = n; p-- > 0;) {
-        const size_t i = right ? n - 1 - p : p;
+        const size_t i = RIGHT ? n - 1 - p : p;
         sum = p + 1 == n ? (double)wide(dy[i]) : (double)wide(dy[i]) + gamma * sum;
         dx[i] = (T)(SumOf<T>)sum;
         if (p % PART == 0) ends[p / PART] = sum;
     }
     for (size_t p = 0; p < n; p++) {
-        const size_t i = right ? n - 1 - p : p;
+        const size_t i = RIGHT ? n - 1 - p : p;
         const size_t end = n - p < PART ? n : p + PART;
         for (size_t q = end; p % PART == 0 && q-- > p;) {
             const double next = q + 1 == n ? 0 : q + 1 == end ? ends[end / PART] : again[q + 1 - p];
-            const double own = (double)wide(dy[right ? n - 1 - q : q]);
+            const double own = (double)wide(dy[RIGHT ? n - 1 - q : q]);
             again[q - p] = q + 1 == n ? own : own + gamma * next;
         }
         if (p > 0) gradient += again[p % PART] * sum;
@@ -85,34 +85,30 @@ static __device__ __noinline__ double serial_row(const T *x, const T *dy, double
 }
 
 /* x and dy of a row in reading order: chunk c of lane l begins at element (c LANES + l) VECTOR. */
-template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> struct RowPart {
+template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIGHT> struct RowPart {
     static constexpr bool WIDER = sizeof(T) < sizeof(SumOf<T>); /* dx is multiplied before it is rounded */
     typedef WorkOf<T> Sum;
-    T x[CHUNKS][VECTOR], dy[CHUNKS][VECTOR];
-    unsigned lane;
-    size_t n;
-    bool right;
+    Pack<T, VECTOR> x[CHUNKS], dy[CHUNKS];
+    unsigned lane, n;
 
-    __device__ size_t position(unsigned c) const { return (size_t)(c * LANES + lane) * VECTOR; }
-    __device__ size_t first(unsigned c) const { return right ? n - VECTOR - position(c) : position(c); }
+    __device__ unsigned position(unsigned c) const { return (c * LANES + lane) * VECTOR; }
+    __device__ unsigned first(unsigned c) const { return RIGHT ? n - VECTOR - position(c) : position(c); }
+    /* The k-th of a chunk in reading order. */
+    static constexpr __device__ unsigned at(unsigned k) { return RIGHT ? VECTOR - 1 - k : k; }
+    /* Nothing is carried into the row's first element. */
+    __device__ bool is_first(unsigned c, unsigned k) const { return c == 0 && k == 0 && lane == 0; }
 
-    __device__ void load(const T *from, bool exists, T (&to)[CHUNKS][VECTOR]) const {
+    __device__ void load(const T *from, bool exists, Pack<T, VECTOR> (&to)[CHUNKS]) const {
 #pragma unroll
         for (unsigned c = 0; c < CHUNKS; c++) {
-            Pack<T, VECTOR> now = {};
-            if (exists && position(c) < n) now = *(const Pack<T, VECTOR> *)(from + first(c));
-#pragma unroll
-            for (unsigned k = 0; k < VECTOR; k++) to[c][k] = right ? now.at[VECTOR - 1 - k] : now.at[k];
+            to[c] = {};
+            if (exists && position(c) < n) to[c] = *(const Pack<T, VECTOR> *)(from + first(c));
         }
     }
     __device__ void store_dx(T *to, bool exists) const {
 #pragma unroll
-        for (unsigned c = 0; c < CHUNKS; c++) {
-            Pack<T, VECTOR> now;
-#pragma unroll
-            for (unsigned k = 0; k < VECTOR; k++) now.at[k] = right ? dy[c][VECTOR - 1 - k] : dy[c][k];
-            if (exists && position(c) < n) *(Pack<T, VECTOR> *)(to + first(c)) = now;
-        }
+        for (unsigned c = 0; c < CHUNKS; c++)
+            if (exists && position(c) < n) *(Pack<T, VECTOR> *)(to + first(c)) = dy[c];
     }
     /* dx takes the place of dy; returns the lane's part of the gradient. *finite: becomes false if a number is not. */
     __device__ double differentiate(Sum gamma, const GroupPowers<Sum, LANES> &powers, bool *finite) {
@@ -122,7 +118,7 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> struct R
         for (unsigned c = 0; c < CHUNKS; c++) {
             Sum sum = 0;
 #pragma unroll
-            for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (Sum)wide(x[c][k]);
+            for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (Sum)wide(x[c].at[at(k)]);
             into[c] = lanes_scan<Sum, LANES, true>(powers, lane, sum, &carry);
         }
         *finite = *finite && isfinite(carry);
@@ -131,14 +127,14 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> struct R
         for (unsigned c = CHUNKS; c-- > 0;) {
             Sum sum = 0;
 #pragma unroll
-            for (unsigned k = VECTOR; k-- > 0;) sum = sum * gamma + (Sum)wide(dy[c][k]);
+            for (unsigned k = VECTOR; k-- > 0;) sum = sum * gamma + (Sum)wide(dy[c].at[at(k)]);
             Sum running = lanes_scan<Sum, LANES, false>(powers, lane, sum, &carry), before[VECTOR], products = 0;
             if (WIDER) carried_into(c, into[c], gamma, before, finite);
 #pragma unroll
             for (unsigned k = VECTOR; k-- > 0;) {
-                running = running * gamma + (Sum)wide(dy[c][k]);
-                dy[c][k] = (T)(SumOf<T>)running;
-                if (WIDER && position(c) + k > 0) products += running * before[k];
+                running = running * gamma + (Sum)wide(dy[c].at[at(k)]);
+                dy[c].at[at(k)] = (T)(SumOf<T>)running;
+                if (WIDER && !is_first(c, k)) products += running * before[k];
             }
             gradient += (double)products;
             *finite = *finite && isfinite(products);
@@ -150,8 +146,7 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> struct R
             carried_into(c, into[c], gamma, before, finite);
 #pragma unroll
             for (unsigned k = 0; k < VECTOR; k++)
-                if (position(c) + k > 0)
-                    gradient += (double)wide(dy[c][k]) * (double)before[k]; /* nothing is carried into the first */
+                if (!is_first(c, k)) gradient += (double)wide(dy[c].at[at(k)]) * (double)before[k];
         }
         return gradient;
     }
@@ -160,16 +155,16 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> struct R
 #pragma unroll
         for (unsigned k = 0; k < VECTOR; k++) {
             before[k] = carried;
-            carried = carried * gamma + (Sum)wide(x[c][k]);
+            carried = carried * gamma + (Sum)wide(x[c].at[at(k)]);
         }
         *finite = *finite && isfinite(carried);
     }
 };
 
 /* partials: a number of each block, to be added up; null: dgamma has one for each row, or the only block's. */
-template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS>
+template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS)
-    row_kernel(DiscountView<T> view, bool right, const T *dy, T *dx, double *partials, void *dgamma) {
+    row_kernel(DiscountView<T> view, const T *dy, T *dx, double *partials, void *dgamma) {
     constexpr unsigned ROWS = THREADS / LANES;
     __shared__ GradientSum totals[WARP];
     early_allow();
@@ -179,10 +174,9 @@ static __global__ void __launch_bounds__(THREADS)
     for (size_t base = (size_t)blockIdx.x * ROWS; base < view.batch; base += (size_t)gridDim.x * ROWS) {
         const size_t row = base + threadIdx.x / LANES, start = row * view.n;
         const bool exists = row < view.batch;
-        RowPart<T, VECTOR, LANES, CHUNKS> part;
+        RowPart<T, VECTOR, LANES, CHUNKS, RIGHT> part;
         part.lane = threadIdx.x % LANES;
-        part.n = view.n;
-        part.right = right;
+        part.n = (unsigned)view.n;
         part.load(view.x + start, exists, part.x);
         part.load(dy + start, exists, part.dy);
         const double gamma = exists ? (double)view.factor(row, 0) : 0;
@@ -193,7 +187,7 @@ static __global__ void __launch_bounds__(THREADS)
         const unsigned fine = __ballot_sync(ALL_LANES, finite);
         __syncwarp(); /* dx is written, before some of it is written again */
         if ((fine & group) != group)
-            own = exists && part.lane == 0 ? serial_row(view.x + start, dy + start, gamma, dx + start, view.n, right) : 0;
+            own = exists && part.lane == 0 ? serial_row<T, RIGHT>(view.x + start, dy + start, gamma, dx + start, view.n) : 0;
         if (!of_row) {
             gradient += own;
             continue;
@@ -223,7 +217,9 @@ static __global__ void __launch_bounds__(GRADIENT_SUM_THREADS) sum_kernel(const 
 }
 
 /* ---- Host. */
-constexpr size_t BLOCKS_PER_SM = 8; /* at most: with 64 registers to a thread; where it has more, blocks take turns */
+/* At most, where blocks take turns: 8 are there at once with 64 registers to a thread, 4 or 5 with what most kernels of two bytes
+ * have. */
+constexpr size_t BLOCKS_PER_SM = 8, BLOCKS_PER_SM_NARROW = 20;
 
 /* How a row is dealt to lanes. */
 struct RowShape {
@@ -247,7 +243,8 @@ struct RowPlan {
 };
 
 static RowPlan row_plan(const VariantArgs *args) {
-    RowPlan plan = {row_shape(args), device_sm_count() * BLOCKS_PER_SM, false};
+    const bool narrow = dtype_size(args->problem->dtype) == 2;
+    RowPlan plan = {row_shape(args), device_sm_count() * (narrow ? BLOCKS_PER_SM_NARROW : BLOCKS_PER_SM), false};
     const size_t needed = divide_up(discount_batch(args), THREADS / plan.shape.lanes);
     if (needed < plan.blocks) plan.blocks = needed;
     plan.adds_blocks = discount_gamma_per(args) == DISCOUNT_GAMMA_ALL && plan.blocks > 1;
@@ -267,7 +264,9 @@ static Status launch_rows(const VariantArgs *args, const RowPlan &plan) {
     void *dgamma = args->out[OUT_DGAMMA].data;
     double *partials = plan.adds_blocks ? (double *)args->scratch : nullptr;
     const LaunchShape shape = {dim3((unsigned)plan.blocks), dim3(THREADS), 0, args->stream};
-    return launch(row_kernel<T, VECTOR, LANES, CHUNKS>, shape, view, discount_is_right(args), dy, dx, partials, dgamma);
+    return launch(discount_is_right(args) ? row_kernel<T, VECTOR, LANES, CHUNKS, true>
+                                          : row_kernel<T, VECTOR, LANES, CHUNKS, false>,
+                  shape, view, dy, dx, partials, dgamma);
 }
 
 template <typename T> static Status launch_shape(const VariantArgs *args, const RowPlan &plan) {

@@ -139,10 +139,13 @@ template <typename State> struct SumsOfTiles {
 /* A thread's elements, in the dtype: it stands for few of them, and what is between threads is double. */
 template <typename T, unsigned ITEMS> __device__ RunSum thread_total(const EwmCase &rule, const MeansShared &, const T *own) {
     const SumOf<T> decay = (SumOf<T>)rule.q;
-    SumOf<T> sum = wide(own[0]);
-#pragma unroll
-    for (unsigned k = 1; k < ITEMS; k++) sum = decay * sum + wide(own[k]);
-    return {(double)sum};
+    if (sizeof(T) == 2 && (uintptr_t)own % sizeof(Pack<T, 2>) != 0) { /* of an array, not of a tile */
+        SumOf<T> sum = 0;
+#pragma unroll 1
+        for (unsigned k = 0; k < ITEMS; k++) sum = decay * sum + wide(own[k]);
+        return {(double)sum};
+    }
+    return {(double)tile_thread_sum<T, false, ITEMS>(own, ITEMS, decay)};
 }
 /* Of the threads of lanes 0 .. lane, and of warps; tile_scan() does the same. */
 template <unsigned ITEMS> __device__ RunSum lanes_total(const EwmCase &rule, const MeansShared &, RunSum own) {
@@ -249,10 +252,14 @@ __device__ void tile_write(const EwmCase &rule, T *own, const MeansInside &at, c
     using S = SumOf<T>;
     const S decay = (S)rule.q, share = sizeof(S) == sizeof(double) ? (S)rule.alpha : 1 - decay; /* a rounded q: together 1 */
     S y = (S)(rule.alpha * sum + weight * carry.sum);
+    if constexpr (sizeof(T) == 2) {
+        (void)tile_pairs<T, false, ITEMS, true>(own, ITEMS, y, [=](S before, S x) { return decay * before + share * x; });
+    } else {
 #pragma unroll
-    for (unsigned k = 0; k < ITEMS; k++) {
-        y = decay * y + share * wide(own[k]);
-        own[k] = (T)y;
+        for (unsigned k = 0; k < ITEMS; k++) {
+            y = decay * y + share * wide(own[k]);
+            own[k] = (T)y;
+        }
     }
 }
 
@@ -263,5 +270,5 @@ template <typename State> struct Kind {
     typedef MeansShared Shared;
     typedef MeansInside Inside;
     typedef MeanCarry Carry;
-    enum { ITEMS_F64 = 31, THREADS_F64 = 128, ITEMS_F32 = 63, THREADS_F32 = 128, BLOCKS = 6 };
+    enum { ITEMS_F64 = 31, THREADS_F64 = 128, ITEMS_F32 = 63, ITEMS_NARROW = 126, THREADS_F32 = 128, BLOCKS = 6 };
 };

@@ -9,16 +9,18 @@
  * every block ends, whichever others run beside it, and even alone.
  * Traffic: n reads, n writes; for each tile a total (24 to 96 bytes) written and read by the agent, and a line of 128 bytes. The
  *   words are emptied by a memset before the launch.
- * Rounding: chains of 27 to 63 elements, for means in the dtype (f16 and bf16: in float); joined by trees over lanes and warps, and by the agent, in double.
+ * Rounding: chains of 27 to 63 elements, for means in the dtype (f16 and bf16: 126, in float); joined by trees over lanes and warps, and by the agent, in double.
  * Limits: one series (segments=none).
  * Origin: scan with published aggregates, Merrill and Garland 2016; the affine operator by Blelloch 1990; weighted moments, West 1979
  *   and Chan, Golub and LeVeque 1979. */
 #include "_tile_moments.cuh"
 
-/* Elements of a thread; odd, so that lanes that read ITEMS elements apart use different banks. Threads of a block, by default and
- * at most; blocks of so many to an SM. */
+/* Elements of a thread; odd (a mean's of two bytes: twice an odd number), so that lanes that read ITEMS elements apart use
+ * different banks. Threads of a block, by default and at most; blocks of so many to an SM. */
 template <typename T, typename State>
-constexpr unsigned ITEMS = sizeof(T) == 8 ? (unsigned)Kind<State>::ITEMS_F64 : (unsigned)Kind<State>::ITEMS_F32;
+constexpr unsigned ITEMS = sizeof(T) == 8   ? (unsigned)Kind<State>::ITEMS_F64
+                           : sizeof(T) == 4 ? (unsigned)Kind<State>::ITEMS_F32
+                                            : (unsigned)Kind<State>::ITEMS_NARROW;
 template <typename T, typename State>
 constexpr unsigned THREADS = sizeof(T) == 8 ? (unsigned)Kind<State>::THREADS_F64 : (unsigned)Kind<State>::THREADS_F32;
 

@@ -52,9 +52,9 @@ template <bool RIGHT> __device__ unsigned tile_warp_begin(unsigned items) {
     return (RIGHT ? warps - 1 - warp : warp) * WARP * items;
 }
 
-/* Both for elements of two bytes, a word of two at a time. WRITE: sums in place of the elements. */
-template <typename T, bool RIGHT, unsigned UNROLL, bool WRITE>
-__device__ SumOf<T> tile_pairs(T *first, unsigned items, SumOf<T> factor, SumOf<T> sum) {
+/* Elements of two bytes, a word of two at a time: sum = step(sum, element). WRITE: sums in place of the elements. */
+template <typename T, bool RIGHT, unsigned UNROLL, bool WRITE, typename Step>
+__device__ SumOf<T> tile_pairs(T *first, unsigned items, SumOf<T> sum, Step step) {
     constexpr unsigned TURNS = UNROLL > 1 ? UNROLL / 2 : 1;
     Pack<T, 2> *const words = (Pack<T, 2> *)(RIGHT ? first - 1 : first);
 #pragma unroll TURNS
@@ -63,7 +63,7 @@ __device__ SumOf<T> tile_pairs(T *first, unsigned items, SumOf<T> factor, SumOf<
 #pragma unroll
         for (unsigned i = 0; i < 2; i++) {
             T &element = pair.at[RIGHT ? 1 - i : i];
-            sum = factor * sum + wide(element);
+            sum = step(sum, wide(element));
             if (WRITE) element = (T)sum;
         }
         if (WRITE) words[RIGHT ? -(int)k : (int)k] = pair;
@@ -74,7 +74,8 @@ __device__ SumOf<T> tile_pairs(T *first, unsigned items, SumOf<T> factor, SumOf<
 template <typename T, bool RIGHT, unsigned UNROLL>
 __device__ SumOf<T> tile_thread_sum(const T *first, unsigned items, SumOf<T> factor) {
     if constexpr (sizeof(T) == 2) {
-        return tile_pairs<T, RIGHT, UNROLL, false>((T *)first, items, factor, 0);
+        return tile_pairs<T, RIGHT, UNROLL, false>((T *)first, items, 0,
+                                                   [factor](SumOf<T> before, SumOf<T> x) { return factor * before + x; });
     } else {
         T sum = first[0];
 #pragma unroll UNROLL
@@ -85,7 +86,8 @@ __device__ SumOf<T> tile_thread_sum(const T *first, unsigned items, SumOf<T> fac
 template <typename T, bool RIGHT, unsigned UNROLL>
 __device__ void tile_thread_write(T *first, unsigned items, SumOf<T> factor, SumOf<T> sum) {
     if constexpr (sizeof(T) == 2) {
-        (void)tile_pairs<T, RIGHT, UNROLL, true>(first, items, factor, sum);
+        (void)tile_pairs<T, RIGHT, UNROLL, true>(first, items, sum,
+                                                 [factor](SumOf<T> before, SumOf<T> x) { return factor * before + x; });
     } else {
 #pragma unroll UNROLL
         for (unsigned k = 0; k < items; k++) {
