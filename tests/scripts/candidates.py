@@ -2,6 +2,8 @@
 processes or does not compile. score_them() scores them and says what of the machine is not as it was.
 
     RUNGS=build/release/bin/rungs cmake/python tests/scripts/candidates.py COUNT [--gpu] [options of score]
+
+A candidate that hangs costs score's --timeout: two of 40 do.
 """
 
 import collections
@@ -168,6 +170,8 @@ def score_them(program, folder, count, *options, every_cuda=4, gpu=False):
         while process.poll() is None:
             time.sleep(0.5)
             lines = out.read_bytes().count(b"\n") if out.exists() else 0
+            if lines > len(looks):
+                print(f"{lines} of {count} after {time.monotonic() - began:.0f} s", file=sys.stderr)
             if lines > len(looks):
                 looks += [seen(process.pid)] * (lines - len(looks)) if process.poll() is None else []
     seconds = time.monotonic() - began
