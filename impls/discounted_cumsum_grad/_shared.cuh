@@ -46,6 +46,15 @@ __device__ double gradient_product(const DiscountView<T> &view, bool right, size
     return (double)dx[flat] * (double)y[right ? flat + 1 : flat - 1];
 }
 
+/* dgamma of a row is of the dtype, one of all of the type of sums. */
+template <typename T>
+static inline __device__ void gradient_store(const DiscountView<T> &view, void *dgamma, size_t row, double sum) {
+    if (view.gamma_per == DISCOUNT_GAMMA_ROW)
+        ((T *)dgamma)[row] = (T)(SumOf<T>)sum;
+    else
+        ((SumOf<T> *)dgamma)[row] = (SumOf<T>)sum;
+}
+
 constexpr unsigned GRADIENT_THREADS = 256, GRADIENT_SUM_THREADS = 512;
 constexpr size_t GRADIENT_PART = 8192; /* elements of a row whose products a block adds up */
 

@@ -53,8 +53,8 @@ __device__ double gradient_tile_again(const DiscountView<T> &back, const T *x, s
         const unsigned k = done + threadIdx.x;
         const long long i = span.low + (RIGHT ? (long long)length - 1 - k : (long long)k);
         const bool inside = k < length && i >= span.begin && i < span.end;
-        const TileBefore before = tile_scan(inside ? (double)x[i] : 0, shared->powers, shared->totals[turn]);
-        if (inside && i != first) gradient += (double)back.y[i] * (double)(T)before.with(carried);
+        const TileBefore before = tile_scan(inside ? (double)wide(x[i]) : 0, shared->powers, shared->totals[turn]);
+        if (inside && i != first) gradient += (double)wide(back.y[i]) * (double)(SumOf<T>)before.with(carried);
         carried = decay * carried + before.total;
     }
     return gradient;

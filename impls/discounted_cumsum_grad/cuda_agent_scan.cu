@@ -12,17 +12,17 @@
  * Progress: as agent_row.cuh says, blocks may run in any order, and no wait is endless.
  * Traffic: 2 reads and 1 write of n; for each tile a line of 128 bytes, and 24 bytes for the second launch, which reads a
  *   total once more for each 512 tiles behind it. The words of the scan are emptied by a memset before the launch.
- * Rounding: a thread adds up dx and the totals of x in the dtype; all between threads is double, and so are w, products and
- *   their sums. Nothing depends on timing.
+ * Rounding: a thread adds up dx and the totals of x in the dtype (f16 and bf16: in floats, and w has dx before it is rounded; the walk
+ *   in memory has it rounded); all between threads is double, and so are w, products and their sums. Nothing depends on timing.
  * Limits: one factor to a row, no reset, all terms; 2^31 - 1 tiles.
  * Origin: scan with published aggregates, Merrill and Garland 2016; adjoint of a linear recurrence. */
 #include "common/discounted_cumsum/agent_row.cuh"
 #include "common/early_launch.cuh"
 #include "discounted_cumsum_grad/_tile.cuh"
 
-/* Elements of a thread, of x and of dy, odd; threads of a block, by default and at most. x and dy of a tile are then 54 KiB, of
- * which four fit an SM of compute capability 9.0. */
-constexpr unsigned ITEMS = 27;
+/* Elements of a thread, of x and of dy, odd (of two bytes: twice an odd number); threads of a block, by default and at most. x and
+ * dy of a tile are then 54 KiB, of which four fit an SM of compute capability 9.0. */
+template <typename T> constexpr unsigned ITEMS = sizeof(T) == 2 ? 54 : 27;
 template <typename T> constexpr unsigned THREADS = sizeof(T) == 8 ? 128 : 256;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr unsigned BLOCKS = 2;
@@ -51,7 +51,7 @@ template <bool UP> __device__ TileProducts shuffle(const TileProducts &a, unsign
 }
 
 /* Of three numbers that are at most this, no sum leaves the range. */
-template <typename T> constexpr double SMALL = (double)AffineRange<T>::LARGEST / 4;
+template <typename T> constexpr double SMALL = (double)AffineRange<SumOf<T>>::LARGEST / 4;
 
 /* By how much |factor|^exponent of this may enlarge a carry on its way. */
 static __device__ inline double largest_power(double power) {
@@ -81,30 +81,31 @@ template <typename T, bool RIGHT> struct GradientTile {
         bulk_load_begin(x, plan.length, x_from, span, plan.packed, &barriers[1]);
     }
     /* What precedes the thread's elements of dy, and of x. */
-    template <unsigned UNROLL> __device__ TileBefore scan_dy(T factor, GradientTileShared *shared) const {
-        const T *const first = tile_first<T, !RIGHT>(dy, ITEMS);
-        const T sum = tile_thread_sum<T, !RIGHT, UNROLL>(first, ITEMS, factor);
+    template <unsigned UNROLL> __device__ TileBefore scan_dy(SumOf<T> factor, GradientTileShared *shared) const {
+        const T *const first = tile_first<T, !RIGHT>(dy, ITEMS<T>);
+        const SumOf<T> sum = tile_thread_sum<T, !RIGHT, UNROLL>(first, ITEMS<T>, factor);
         return tile_scan((double)sum, shared->powers, shared->dy_totals);
     }
-    template <unsigned UNROLL> __device__ TileBefore scan_x(T factor, GradientTileShared *shared) const {
-        constexpr int LAST = (int)ITEMS - 1;
-        const T *const first = tile_first<T, !RIGHT>(x, ITEMS) + (RIGHT ? LAST : -LAST);
-        const T sum = tile_thread_sum<T, RIGHT, UNROLL>(first, ITEMS, factor);
+    template <unsigned UNROLL> __device__ TileBefore scan_x(SumOf<T> factor, GradientTileShared *shared) const {
+        constexpr int LAST = (int)ITEMS<T> - 1;
+        const T *const first = tile_first<T, !RIGHT>(x, ITEMS<T>) + (RIGHT ? LAST : -LAST);
+        const SumOf<T> sum = tile_thread_sum<T, RIGHT, UNROLL>(first, ITEMS<T>, factor);
         return tile_scan<false>((double)sum, shared->powers, shared->x_totals);
     }
 };
 
 /* dx in place of the thread's dy, and its products without and with what the sums carry into the tile. carried: into dx. */
 template <typename T, bool RIGHT, unsigned UNROLL>
-static __device__ TileProducts tile_walk(T *dy, const T *x, T factor, T carried, const TileBefore &before, double power) {
+static __device__ TileProducts tile_walk(T *dy, const T *x, SumOf<T> factor, SumOf<T> carried, const TileBefore &before,
+                                         double power) {
     double sum = 0, behind = 0;
-    T largest = 0;
+    SumOf<T> largest = 0;
 #pragma unroll UNROLL
-    for (unsigned k = 0; k < ITEMS; k++) {
+    for (unsigned k = 0; k < ITEMS<T>; k++) {
         const int at = RIGHT ? (int)k : -(int)k;
-        const T element = x[at];
-        carried = factor * carried + dy[at];
-        dy[at] = carried;
+        const SumOf<T> element = wide(x[at]);
+        carried = factor * carried + wide(dy[at]);
+        dy[at] = (T)carried;
         sum += (double)element * behind;
         behind = (double)factor * behind + (double)carried;
         largest = fmax(largest, fabs(element));
@@ -112,7 +113,7 @@ static __device__ TileProducts tile_walk(T *dy, const T *x, T factor, T carried,
     TileProducts products;
     products.own = sum + behind * before.sum;
     products.share = behind * before.weight;
-    const double reach = largest_power(power), most = (double)largest * ITEMS * reach;
+    const double reach = largest_power(power), most = (double)largest * ITEMS<T> * reach;
     if (!(most <= SMALL<T> && fabs(before.sum) * reach <= SMALL<T>)) products.own = NAN;
     return products;
 }
@@ -121,11 +122,11 @@ static __device__ TileProducts tile_walk(T *dy, const T *x, T factor, T carried,
 template <typename T, bool RIGHT, unsigned UNROLL>
 static __device__ void tile_finish(const DiscountView<T> &back, const GradientAgentPlan &plan, const GradientTile<T, RIGHT> &tile,
                                    const TileBefore &dy_before, const TileBefore &x_before, GradientTileShared *shared) {
-    const T factor = agent_block_factor(back, plan.scan);
-    T *const dy = tile_first<T, !RIGHT>(tile.dy, ITEMS);
-    const TileProducts own = tile_walk<T, RIGHT, UNROLL>(dy, tile.x + (dy - tile.dy), factor, (T)dy_before.with(shared->carry),
-                                                         x_before, shared->powers.lanes[1]);
-    bulk_store_warp(back.y, tile.dy, tile_warp_begin<!RIGHT>(ITEMS), WARP * ITEMS, tile.span, plan.scan.packed);
+    const SumOf<T> factor = agent_block_factor(back, plan.scan);
+    T *const dy = tile_first<T, !RIGHT>(tile.dy, ITEMS<T>);
+    const TileProducts own = tile_walk<T, RIGHT, UNROLL>(
+        dy, tile.x + (dy - tile.dy), factor, (SumOf<T>)dy_before.with(shared->carry), x_before, shared->powers.lanes[1]);
+    bulk_store_warp(back.y, tile.dy, tile_warp_begin<!RIGHT>(ITEMS<T>), WARP * ITEMS<T>, tile.span, plan.scan.packed);
     const TileProducts all = block_reduce(own, shared->products);
     if (threadIdx.x > 0) return;
     const size_t at = (size_t)tile.row * plan.scan.tiles + (plan.scan.tiles - 1 - tile.index);
@@ -140,11 +141,11 @@ static __device__ __noinline__ void tile_again(const DiscountView<T> &back, cons
                                                GradientTileShared *shared) {
     const GradientTile<T, RIGHT> tile(back.n, plan.scan, tiles);
     if (threadIdx.x < WARP) {
-        const double carry = agent_row_again<T, !RIGHT, ITEMS>(back, plan.scan, tile.index);
+        const double carry = agent_row_again<T, !RIGHT, ITEMS<T>>(back, plan.scan, tile.index);
         if (threadIdx.x == 0) shared->carry = carry;
     }
     __syncthreads();
-    const T factor = agent_block_factor(back, plan.scan);
+    const SumOf<T> factor = agent_block_factor(back, plan.scan);
     const TileBefore dy_before = tile.template scan_dy<1>(factor, shared), x_before = tile.template scan_x<1>(factor, shared);
     tile_finish<T, RIGHT, 1>(back, plan, tile, dy_before, x_before, shared);
 }
@@ -157,17 +158,17 @@ static __global__ void __launch_bounds__(THREADS<T>, BLOCKS)
     __shared__ AgentChain chain;
     DYN_SHARED(T, tiles);
     early_allow();
-    if (agent_block_place(plan.scan) == 0) return agent_row_block<T, !RIGHT, ITEMS>(back, plan.scan, &chain);
+    if (agent_block_place(plan.scan) == 0) return agent_row_block<T, !RIGHT, ITEMS<T>>(back, plan.scan, &chain);
     const GradientTile<T, RIGHT> tile(back.n, plan.scan, tiles);
     tile.load(back, x, plan.scan, shared.barriers);
-    const T factor = agent_block_factor(back, plan.scan); /* while the tiles are on their way */
-    tile_powers((double)factor, ITEMS, &shared.powers);
+    const SumOf<T> factor = agent_block_factor(back, plan.scan); /* while the tiles are on their way */
+    tile_powers((double)factor, ITEMS<T>, &shared.powers);
     bulk_load_wait(&shared.barriers[0]);
-    const TileBefore dy_before = tile.template scan_dy<ITEMS>(factor, &shared);
+    const TileBefore dy_before = tile.template scan_dy<ITEMS<T>>(factor, &shared);
     const size_t at = (size_t)tile.row * plan.scan.tiles + tile.index;
     if (threadIdx.x == 0) agent_row_publish(plan.scan.totals + at, dy_before.total);
     bulk_load_wait(&shared.barriers[1]);
-    const TileBefore x_before = tile.template scan_x<ITEMS>(factor, &shared); /* while the agent works */
+    const TileBefore x_before = tile.template scan_x<ITEMS<T>>(factor, &shared); /* while the agent works */
     if (threadIdx.x == 0) {
         double carry = 0;
         bool known = tile.index == 0;
@@ -178,7 +179,7 @@ static __global__ void __launch_bounds__(THREADS<T>, BLOCKS)
     }
     __syncthreads();
     if (!shared.has_carry) return tile_again<T, RIGHT>(back, plan, tiles, &shared);
-    tile_finish<T, RIGHT, ITEMS>(back, plan, tile, dy_before, x_before, &shared);
+    tile_finish<T, RIGHT, ITEMS<T>>(back, plan, tile, dy_before, x_before, &shared);
 }
 
 /* ---- The second launch: a block for each group of a row's tiles, a thread for each tile of it. */
@@ -209,7 +210,7 @@ static __device__ __noinline__ double walk_tiles(const DiscountView<T> &back, co
 
 template <typename T, bool RIGHT>
 static __global__ void __launch_bounds__(SUM_THREADS) groups_kernel(const __grid_constant__ DiscountView<T> back, const T *x,
-                                                                    const __grid_constant__ GradientAgentPlan plan, T *dgamma) {
+                                                                    const __grid_constant__ GradientAgentPlan plan, void *dgamma) {
     __shared__ GroupShared shared;
     __shared__ GradientSum sums[WARP];
     const size_t row = blockIdx.x / plan.groups, begin = row * plan.scan.tiles;
@@ -238,25 +239,25 @@ static __global__ void __launch_bounds__(SUM_THREADS) groups_kernel(const __grid
     if (plan.sums)
         plan.sums[blockIdx.x] = sum;
     else
-        dgamma[row] = (T)sum;
+        gradient_store<T>(back, dgamma, row, sum);
 }
 
 /* Block b adds up terms[b count .. (b + 1) count), always in the same order. */
 template <typename T>
-static __global__ void __launch_bounds__(GRADIENT_SUM_THREADS) sum_kernel(const double *terms, size_t count, T *dgamma) {
+static __global__ void __launch_bounds__(GRADIENT_SUM_THREADS)
+    sum_kernel(DiscountView<T> back, const double *terms, size_t count, void *dgamma) {
     __shared__ GradientSum totals[WARP];
     early_wait();
     terms += blockIdx.x * count;
     double sum = 0;
     for (size_t i = threadIdx.x; i < count; i += blockDim.x) sum += terms[i];
     sum = gradient_block_sum(sum, totals);
-    if (threadIdx.x == 0) dgamma[blockIdx.x] = (T)sum;
+    if (threadIdx.x == 0) gradient_store<T>(back, dgamma, blockIdx.x, sum);
 }
 
 /* ---- Host. */
 static const ParamSpec TUNABLES[] = {
-    {"threads", "threads of a block, a multiple of 32; 0: 128 for float64, 256 for float32", PARAM_INT, "0", 0, THREADS<float>,
-     NULL},
+    {"threads", "threads of a block, a multiple of 32; 0: 128 for float64, else 256", PARAM_INT, "0", 0, THREADS<float>, NULL},
     {},
 };
 
@@ -267,7 +268,8 @@ static unsigned threads_of(const VariantArgs *args) {
 }
 static size_t tiles_of(const VariantArgs *args) {
     const size_t batch = discount_batch(args), n = discount_n(args), threads = threads_of(args);
-    return tile_count(batch, n, threads * ITEMS, dtype_size(args->problem->dtype));
+    const size_t size = dtype_size(args->problem->dtype), items = size == 2 ? ITEMS<__half> : ITEMS<float>;
+    return tile_count(batch, n, threads * items, size);
 }
 static size_t groups_of(const VariantArgs *args) {
     return divide_up(tiles_of(args), SUM_THREADS);
@@ -292,12 +294,12 @@ static GradientAgentPlan plan_of(const VariantArgs *args, unsigned length) {
 }
 
 static Status run(const VariantArgs *args) {
-    return gradient_run(args, [args]<typename T, bool RIGHT>() {
+    return gradient_run_stored(args, [args]<typename T, bool RIGHT>() {
         const DiscountView<T> back = gradient_adjoint_view<T>(args);
         const T *x = (const T *)args->in[IN_X].data;
-        T *dgamma = (T *)args->out[OUT_DGAMMA].data;
+        void *dgamma = args->out[OUT_DGAMMA].data;
         const unsigned threads = threads_of(args);
-        GradientAgentPlan plan = plan_of(args, threads * ITEMS);
+        GradientAgentPlan plan = plan_of(args, threads * ITEMS<T>);
         plan.scan.packed = ((uintptr_t)x | (uintptr_t)back.x | (uintptr_t)back.y) % 16 == 0;
         const size_t tiles = plan.scan.tiles, groups = back.batch * plan.groups, outputs = gradient_outputs(args);
         const LaunchShape blocks = {dim3((unsigned)(back.batch * (tiles + 1))), dim3(threads), 2 * plan.scan.length * sizeof(T),
@@ -309,8 +311,8 @@ static Status run(const VariantArgs *args) {
         TRY(launch(tiles_kernel<T, RIGHT>, blocks, back, x, plan));
         TRY(launch_early(groups_kernel<T, RIGHT>, sums, back, x, plan, dgamma));
         if (!plan.sums) return STATUS_OK;
-        return launch_early(sum_kernel<T>, gradient_sum_launch(outputs, groups / outputs, args->stream), (const double *)plan.sums,
-                            groups / outputs, dgamma);
+        return launch_early(sum_kernel<T>, gradient_sum_launch(outputs, groups / outputs, args->stream), back,
+                            (const double *)plan.sums, groups / outputs, dgamma);
     });
 }
 
@@ -327,6 +329,7 @@ RUNGS_VARIANT(discounted_cumsum_grad, cuda_agent_scan) = {
     .summary = "rows of any length, read once: dx by an agent's scan, products of tiles linear in what enters them",
     .origin = "Merrill and Garland 2016; adjoint of a linear recurrence",
     .tunables = TUNABLES,
+    .dtypes = STORAGE_TYPES,
     .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,
