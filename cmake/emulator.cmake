@@ -3,7 +3,7 @@
 #
 #     bin/rungs-emulator       AddressSanitizer, UBSan, preemption at every basic block
 #     bin/rungs-emulator-race  the race detector, which also sees uninitialised reads; built for the tests, or when it is asked for
-#     bin/rungs-emulator-memory  values that were never set; likewise, for programs as they are alone
+#     bin/rungs-emulator-memory  values that were never set; likewise
 if(RUNGS_EMULATOR)
     find_program(RUNGS_CLANGXX NAMES clang++ clang++-14 clang++-15 clang++-16 clang++-17 clang++-18 clang++-19)
     if(NOT RUNGS_CLANGXX)
