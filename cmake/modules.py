@@ -1,8 +1,8 @@
-"""Makes the modules of variants: each file impls/<op>/<name>.c or .cu becomes a shared object, <name>.so for the machine, <name>.asan.so
-and <name>.race.so for the emulator's programs, and beside it a .json with what it says of itself and what it was made of. Of a library
+"""Makes the modules of variants: each file impls/<op>/<name>.c or .cu becomes a shared object, <name>.so for the machine, <name>.asan.so,
+<name>.race.so and <name>.memory.so for the emulator's programs, and beside it a .json with what it says of itself and what it was made of. Of a library
 variant (peer_*.py, triton_*.py, torch_*.py) there is only the .json.
 
-    modules.py FOLDER OTHER KIND:ID:PATH... KIND: native, asan or race; PATH: of the source, below the project or absolute. Modules of
+    modules.py FOLDER OTHER KIND:ID:PATH... KIND: native, asan, race or memory; PATH: of the source, below the project or absolute. Modules of
                                           `rungs try`, OP/try_NAME, come into the folder OTHER
     modules.py FOLDER --all KIND...       all variants of the project; exit code 1 if one cannot be made
     modules.py FOLDER --install PREFIX    all, into lib/rungs/modules of a prefix
@@ -39,7 +39,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "harness/devic
 from peer import described
 
 ENDINGS = {".c": ("cpu_",), ".cu": ("cuda_",), ".py": ("peer_", "triton_", "torch_")}
-SUFFIX = {"native": "", "asan": ".asan", "race": ".race"}
+SUFFIX = {"native": "", "asan": ".asan", "race": ".race", "memory": ".memory"}
 COMPILE_SECONDS = float(os.environ.get("RUNGS_COMPILE_SECONDS", "900"))
 DESCRIBE_SECONDS = 20
 # No compiler gets more than 8 GiB, or half of the machine's memory, nor writes a file of more than 1 GiB: `#include "/dev/zero"` would take all.
@@ -434,7 +434,10 @@ def prepare(project, kinds, built):
     project.sweep()
     for kind in sorted(kinds - {"native"}):
         if kind not in project.settings:
-            project.broken[kind] = "this build has no emulator"
+            there = "asan" in project.settings
+            project.broken[kind] = (
+                f"this build has no {kind + ' ' if there else ''}emulator" + ": x86-64 alone has one" * there
+            )
         elif project.settings[kind]["targets"] and project.settings["build"] and not built:
             with locked(pathlib.Path(project.settings["lock"])):
                 targets = project.settings[kind]["targets"]

@@ -374,7 +374,8 @@ class Compiler:
             *standard,
             *WARNINGS,
             "-ferror-limit=3",
-            *(["-fno-sanitize=null"] if "emulator_memory_shared" in text else []),  # Thrust has references to nothing
+            # Thrust has references to nothing.
+            *(["-fno-sanitize=null,object-size"] if "emulator_memory_shared" in text else []),
             *more,
         ]
         argv += ["-fdebug-compilation-dir=/rungs", "-c", source, "-o", to]

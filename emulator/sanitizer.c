@@ -3,6 +3,7 @@
 #include "emulator/fault.h"
 #include "emulator/program.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,8 +46,17 @@ const void *sanitizer_first_forbidden(const void *from, size_t bytes) {
 
 /* Called by the runtimes before they print and end the process: first say it in CUDA's words. */
 
+/* Of clang 19 AddressSanitizer takes its locks before a fork, which would wait for ever for the one that it holds while it
+ * reports. */
+static bool reporting;
+pid_t fork(void) {
+    pid_t (*const usual)(void) = (pid_t(*)(void))(uintptr_t)dlsym(RTLD_NEXT, "fork");
+    return reporting || !usual ? _Fork() : usual();
+}
+
 void __asan_on_error(void) {
     if (!engine.launch) return;
+    reporting = true;
     char what[ADDRESS_TEXT_MAX];
     const void *address = __asan_get_report_address();
     fault_announce("out of bounds", __asan_get_report_pc(), "%s of %zu bytes at %s",

@@ -48,6 +48,8 @@ typedef struct UsercodeBuild {
     "signed-integer-overflow,unreachable,vla-bound"
 #elif __has_feature(address_sanitizer)
 #define USERCODE_FLAGS "-fsanitize=address"
+#elif __has_feature(memory_sanitizer) && defined(RUNGS_EMULATED)
+#define USERCODE_FLAGS "-fsanitize=kernel-memory"
 #elif __has_feature(memory_sanitizer)
 #define USERCODE_FLAGS "-fsanitize=memory"
 #endif

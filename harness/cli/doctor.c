@@ -101,11 +101,25 @@ static void doctor_ranges(void) {
              : "built without nvtx3/nvToolsExt.h: a timeline has no ranges; install the CUDA toolkit's NVTX and build again");
 }
 
+/* In a build folder the emulators are built when a command first needs them. */
+static bool emulator_comes(void) {
+    return modules_settings()->emulated && modules_settings()->root[0];
+}
+
 static void doctor_emulator(void) {
-    static const char *const PROGRAMS[] = {"rungs-emulator", "rungs-emulator-race"};
+    static const char *const PROGRAMS[] = {
+        "rungs-emulator",
+        "rungs-emulator-race",
+#ifdef __x86_64__ /* clang has no kernel-memory elsewhere */
+        "rungs-emulator-memory",
+#endif
+    };
     for (size_t i = 0; i < sizeof PROGRAMS / sizeof *PROGRAMS; i++) {
         const bool there = access(places_beside(PROGRAMS[i]), X_OK) == 0;
-        line("emulator", there, "%s%s", PROGRAMS[i], there ? "" : " was not built; see docs/EMULATOR.md");
+        line("emulator", there || emulator_comes(), "%s%s", PROGRAMS[i],
+             there              ? ""
+             : emulator_comes() ? " is built when a command first needs it"
+                                : " was not built; see docs/EMULATOR.md");
     }
 }
 
@@ -143,7 +157,7 @@ static void doctor_peers(bool has_gpu) {
 
 /* What a person can do next on this machine. */
 static void report_what_is_possible(bool has_gpu, bool sandbox) {
-    const bool emulator = access(places_beside("rungs-emulator"), X_OK) == 0;
+    const bool emulator = emulator_comes() || access(places_beside("rungs-emulator"), X_OK) == 0;
     printf("\nhere you can\n");
     printf("  verify and time CPU variants:     rungs run 'rolling n=1e6 window=300' --variants 'cpu_*'\n");
     if (has_gpu) printf("  verify and time CUDA variants:    rungs run 'rolling n=1e8 window=300 dtype=f32'\n");

@@ -48,9 +48,9 @@ static void apply_pace(RunArguments *a) {
     if (a->quick) a->options.min_samples = 3, a->options.max_samples = 15, a->options.seconds_per_mode = 0.2;
     if (a->full) a->options.min_samples = 21, a->options.max_samples = 301, a->options.seconds_per_mode = 3;
     a->options.shared_workers = !a->fresh;
-    if (a->emulate || a->emulator >= 0) a->options.emulator = a->emulator == 1 ? EMULATOR_RACE : EMULATOR_ADDRESS;
-    if (a->options.emulator != EMULATOR_IF_NO_GPU)
-        modules_emulate(a->options.emulator == EMULATOR_RACE ? MODULE_RACE : MODULE_ASAN);
+    static const ModuleKind EMULATORS[] = {MODULE_ASAN, MODULE_RACE, MODULE_MEMORY}; /* as --emulator lists them */
+    if (a->emulate || a->emulator >= 0) a->options.emulator = EMULATORS[a->emulator < 0 ? 0 : a->emulator];
+    if (a->options.emulator != MODULE_NATIVE) modules_emulate(a->options.emulator);
     if (a->variants) modules_select(a->variants);
 }
 
@@ -158,7 +158,8 @@ int command_run(int argc, char **argv) {
         {"skip-unknown", NULL, CLI_FLAG, &a.skip_unknown,
          "leave out and list cases, suites and variants that this build does not know; no claims (`ab` uses it)"},
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU"},
-        {"emulator", "address|race", CLI_CHOICE, &a.emulator, "which emulator: memory errors (default) or data races"},
+        {"emulator", "address|race|memory", CLI_CHOICE, &a.emulator,
+         "which emulator: memory errors (default), data races, unset values"},
         {"dry-run", NULL, CLI_FLAG, &a.dry, "list cases, variants, bytes and about how long they take; run nothing"},
         {"json", NULL, CLI_FLAG, &a.as_json, "rows on stdout, a line of JSON each, and nothing else; with --dry-run: an array"},
         {"sandbox", NULL, CLI_FLAG, &a.sandbox, "each worker in a sandbox (bubblewrap), as `rungs try` does"},
@@ -274,7 +275,8 @@ int command_try(int argc, char **argv) {
         {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)"},
         {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify only; do not time"},
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU"},
-        {"emulator", "address|race", CLI_CHOICE, &a.emulator, "which emulator: memory errors (default) or data races"},
+        {"emulator", "address|race|memory", CLI_CHOICE, &a.emulator,
+         "which emulator: memory errors (default), data races, unset values"},
         {"no-sandbox", NULL, CLI_FLAG, &no_sandbox, "run it with all your rights, not in a sandbox (bubblewrap); rows say so"},
         {0},
     };

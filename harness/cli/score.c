@@ -45,7 +45,8 @@ int command_score(int argc, char **argv) {
         {"device", "N", CLI_TEXT, &device, "CUDA device"},
         {"verify-only", NULL, CLI_FLAG, &verify_only, "verify only; do not time"},
         {"emulate", NULL, CLI_FLAG, &emulate, "run CUDA variants in the emulator even where there is a GPU"},
-        {"emulator", "address|race", CLI_TEXT, &emulator, "which emulator: memory errors (default) or data races"},
+        {"emulator", "address|race|memory", CLI_TEXT, &emulator,
+         "which emulator: memory errors (default), data races, unset values"},
         {"no-sandbox", NULL, CLI_FLAG, &no_sandbox, "run them with all your rights, not in a sandbox (bubblewrap); lines say so"},
         {0},
     };

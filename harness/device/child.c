@@ -98,8 +98,8 @@ static int kill_group(Child *child) {
 /* What a row should quote of the log from byte `begin` on: its end, or, where a checker reported, the report from its headline on.
  */
 static void log_quote(int log, off_t begin, char quote[QUOTE_MAX]) {
-    static const char *const HEADLINES[] = {
-        "rungs-worker: ", "rungs-emulator: ", "rungs-emulator-race: ", "ERROR: AddressSanitizer", "runtime error: "};
+    static const char *const HEADLINES[] = {"rungs-worker: ",          "rungs-emulator: ",        "rungs-emulator-race: ",
+                                            "rungs-emulator-memory: ", "ERROR: AddressSanitizer", "runtime error: "};
     quote[0] = '\0';
     char *text = calloc(1, QUOTE_SEARCHED + 1);
     const off_t size = lseek(log, 0, SEEK_END);

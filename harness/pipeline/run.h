@@ -8,8 +8,6 @@
 
 #include <stdbool.h>
 
-typedef enum EmulatorKind { EMULATOR_IF_NO_GPU, EMULATOR_ADDRESS, EMULATOR_RACE } EmulatorKind;
-
 enum { DEVICES_MAX = 16 };
 enum { BITS_AS_FIT = -1 }; /* 100 to 1000 calls; none where no_ceilings says that rows are only compared */
 
@@ -28,7 +26,7 @@ typedef struct RunOptions {
     int bit_calls;             /* whose bits are compared after timing: BITS_AS_FIT; 0: none */
     bool energy;               /* of calls is measured after timing */
     bool no_counts;            /* nothing is counted after timing; no_ceilings says so too */
-    EmulatorKind emulator;     /* EMULATOR_IF_NO_GPU, or force one of the emulator's programs for CUDA variants */
+    ModuleKind emulator;       /* MODULE_NATIVE: if there is no GPU; or force one of the emulator's programs for CUDA variants */
     bool resume;               /* leave out what the results file already holds */
     bool one_campaign;         /* resume refuses rows of another commit or machine */
     double budget_seconds;     /* start no new row after it; 0: none */

@@ -28,8 +28,8 @@ bool session_on_gpu(const VariantEntry *entry, bool emulated) {
     return !emulated && (entry->backend == BACKEND_CUDA || (entry->backend == BACKEND_PEER && entry->needs_gpu));
 }
 
-bool is_emulated(const VariantChoice *choice, EmulatorKind emulator, bool has_gpu) {
-    return choice->entry->backend == BACKEND_CUDA && (emulator != EMULATOR_IF_NO_GPU || !has_gpu);
+bool is_emulated(const VariantChoice *choice, ModuleKind emulator, bool has_gpu) {
+    return choice->entry->backend == BACKEND_CUDA && (emulator != MODULE_NATIVE || !has_gpu);
 }
 
 /* Those that were asked last stand still: the cases of a plan ask the variants of an op in turn. */
@@ -54,7 +54,8 @@ static int find_kept(const VariantEntry *entry) {
 
 /* The worker that loads modules of this kind. */
 static void find_worker(ModuleKind kind, const char *argv[]) {
-    static const char *const EMULATORS[] = {[MODULE_ASAN] = "rungs-emulator", [MODULE_RACE] = "rungs-emulator-race"};
+    static const char *const EMULATORS[] = {
+        [MODULE_ASAN] = "rungs-emulator", [MODULE_RACE] = "rungs-emulator-race", [MODULE_MEMORY] = "rungs-emulator-memory"};
     argv[0] = kind == MODULE_NATIVE ? "/proc/self/exe" : places_beside(EMULATORS[kind]);
     argv[1] = kind == MODULE_NATIVE ? "worker" : NULL;
 }
@@ -113,7 +114,7 @@ void supports_close(void) {
 /* Without options a GPU is thought of (cli/builds.c): whichever module there is answers for it. */
 static ModuleKind kind_of(const Session *session) {
     if (!session->emulated) return MODULE_NATIVE;
-    return session->options && session->options->emulator == EMULATOR_RACE ? MODULE_RACE : MODULE_ASAN;
+    return session->options && session->options->emulator != MODULE_NATIVE ? session->options->emulator : MODULE_ASAN;
 }
 
 /* Where its code lies: "" for a peer. */

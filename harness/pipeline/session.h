@@ -160,7 +160,7 @@ bool gpu_there(int device, char *no_gpu_reason, size_t size);
 /* Does it run on a GPU? Peers run where they say. */
 bool session_on_gpu(const VariantEntry *entry, bool emulated);
 /* Would the emulator run this choice? */
-bool is_emulated(const VariantChoice *choice, EmulatorKind emulator, bool has_gpu);
+bool is_emulated(const VariantChoice *choice, ModuleKind emulator, bool has_gpu);
 
 /* Ends the processes in which supports() is asked. */
 void supports_close(void);

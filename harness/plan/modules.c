@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 enum { CUT_MAX = 4096 };
-static const char *const SUFFIX[] = {[MODULE_NATIVE] = "", [MODULE_ASAN] = ".asan", [MODULE_RACE] = ".race"};
+static const char *const SUFFIX[] = {
+    [MODULE_NATIVE] = "", [MODULE_ASAN] = ".asan", [MODULE_RACE] = ".race", [MODULE_MEMORY] = ".memory"};
 
 /* ---- What the build says. */
 static const char *modules_name = "modules";
@@ -242,7 +243,8 @@ static Status make(const Wanted *wanted) {
 
 /* "PYTHON cmake/modules.py FOLDER OTHER KIND:ID:PATH..." for those that are missing or old. */
 static Status make_stale(const VariantEntry *const *entries, int count, const ModuleKind *kind) {
-    static const char *const KIND_OPTION[] = {[MODULE_NATIVE] = "native:", [MODULE_ASAN] = "asan:", [MODULE_RACE] = "race:"};
+    static const char *const KIND_OPTION[] = {
+        [MODULE_NATIVE] = "native:", [MODULE_ASAN] = "asan:", [MODULE_RACE] = "race:", [MODULE_MEMORY] = "memory:"};
     Wanted wanted = {.argv = calloc((size_t)count + 6, sizeof *wanted.argv)};
     if (!wanted.argv) return status_fail(STATUS_MEMORY, "no memory for %d variants", count);
     wanted.argv[wanted.count++] = modules_settings()->python;

@@ -71,7 +71,7 @@ Status registry_require_variant(const char *id, const VariantEntry **out);
  * This process never loads one: a worker does. They are made when they are first needed, by cmake/modules.py. */
 
 /* A .cu file has one for each program that runs it. */
-typedef enum ModuleKind { MODULE_NATIVE, MODULE_ASAN, MODULE_RACE } ModuleKind;
+typedef enum ModuleKind { MODULE_NATIVE, MODULE_ASAN, MODULE_RACE, MODULE_MEMORY } ModuleKind;
 
 /* What the build says (settings.json in the folder of the modules). */
 typedef struct ModuleSettings {

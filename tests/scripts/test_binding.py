@@ -1,6 +1,7 @@
 """`rungs try FILE.cu --op OP --call ...`: examples/paste.cu, a file as it is, bound to `double` by one line, in the emulator."""
 
 import json
+import platform
 import shutil
 import sys
 
@@ -81,6 +82,27 @@ def test_a_wrong_call_is_found(folder):
     assert "paste.cu:9" in row["reason"]
     done, row = attempt(folder, "n=1003", "--call", "twice1(y, x, n - 1, 256)")
     assert row["verdict"] == "fail"
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="clang has no kernel-memory here")
+@pytest.mark.parametrize(("written", "verdict"), [(32, "error"), (64, "pass")])
+def test_a_value_that_was_never_set_is_found(folder, written, verdict):
+    file = folder / "unset.cu"
+    file.write_text("""__global__ void twice(float *y, const float *x, size_t n, int written) {
+    __shared__ float part[64];
+    const size_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && threadIdx.x < written) part[threadIdx.x] = x[i];
+    if (i < n) y[i] = 2 * part[threadIdx.x];
+}
+""")
+    launch = f"twice<<<ceil(n/64), 64>>>(y, x, n, {written})"
+    done, row = attempt(folder, "n=1003 dtype=f32", "--emulator", "memory", "--launch", launch, file=file)
+    assert row["verdict"] == verdict, done.stderr
+    if verdict == "error":
+        assert (
+            "uninitialised value: byte 128 of device array 2 (4012 bytes), which is copied to the host" in row["reason"]
+        )
+        assert "shared memory held before anything was written there; kernel twice, at unset.cu:5" in row["reason"]
 
 
 @pytest.mark.parametrize("stream", ["own", "cudaStreamPerThread", "cudaStreamLegacy"])

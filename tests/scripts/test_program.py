@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import platform
 import re
 import subprocess
 import tempfile
@@ -430,3 +431,10 @@ def test_reads_that_nobody_uses_and_copies_of_unset_memory_are_classes_of_their_
 def test_exceptions_of_host_code_are_no_fault():
     done = attempt("unset.cu", "--", "thrown")
     assert done.returncode == 0 and "caught" in done.stdout, done.stderr
+
+
+def test_doctor_lists_the_emulators():
+    done = subprocess.run([RUNGS, "doctor"], check=False, capture_output=True, text=True, timeout=600)
+    told = re.findall(r"^ok  emulator     (rungs-emulator\S*)", done.stdout, re.MULTILINE)
+    there = ["", "-race"] + ["-memory"] * (platform.machine() == "x86_64")
+    assert told == [f"rungs-emulator{kind}" for kind in there], done.stdout
