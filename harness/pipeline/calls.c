@@ -92,14 +92,13 @@ static double harness_part(const Session *s, double seconds) {
     double most = OWN_MOST_SECONDS;
     for (int i = 0; i < s->instance->op->out_count; i++)
         if (instance_updates(s->instance, i)) most += RESTORED_SECONDS * (double)array_bytes(&s->instance->out[i]);
-    return fmin(fmax(seconds, 0), most);
+    return fmin(seconds, most);
 }
 
 static Status time_between(Session *s, size_t calls, double timeout, double *seconds) {
-    Outside one, two;
-    TRY(time_calls(s, calls, true, timeout, &one));
-    TRY(time_calls(s, 2 * calls, true, timeout, &two));
-    *seconds = harness_part(s, (two.seconds - one.seconds) / (double)calls);
+    Outside run;
+    TRY(time_calls(s, calls, true, timeout, &run));
+    *seconds = harness_part(s, fmin(run.seconds, run.cpu) / (double)calls);
     return STATUS_OK;
 }
 

@@ -233,7 +233,10 @@ def test_clocks(folder):
     by_the_parent = ("cpu_slow_clock", "cpu_slow_clock_briefly", "cpu_cheat_padded_calls")
     names = ",".join(("cpu_right", *by_the_parent, "cpu_cheat_parent_calls"))
     done = call(
-        *("run", "double n=20011", "--variants", names, "--no-ceilings", "--out", out), program=MUTANTS, env=environment
+        *("run", "double n=20011", "--variants", names, "--no-ceilings", "--out", out),
+        program=MUTANTS,
+        env=environment,
+        timeout=800,
     )
     found = {row["variant"].split("/")[1]: row for row in rows_of(out)}
     for name in by_the_parent:
