@@ -15,6 +15,7 @@ static const double SHARE_OF_ROW = 0.2;      /* that it may take of the time of 
 static const double AGREES = 1.02;
 static const double FORGED = 1.1;         /* samples are taken at other times: on a busy machine these were up to 5% shorter */
 static const double BURST_SECONDS = 2e-3; /* of calls, for some bursts to meet nothing else on a busy machine */
+static const double REPLY_SECONDS = 1e-4; /* that a reply may take longer where calls leave threads */
 static const double FAR = 64;
 static const double OWN_MOST_SECONDS = 5e-6;
 static const double RESTORED_SECONDS = 1e-9; /* a byte of an array that is updated in place */
@@ -124,7 +125,7 @@ static Status time_quietest(Session *s, size_t enough, double timeout, double *s
     TRY(time_bursts(s, few, false, timeout, &with));
     with.seconds -= without.seconds, with.cpu -= fmin(without.seconds, without.cpu); /* another thread's is none of it */
     *seconds = of_a_call(s, &with, few);
-    *unsaid = (with.said - without.said) / (double)few;
+    *unsaid = (with.said - without.said - REPLY_SECONDS) / (double)few;
     return STATUS_OK;
 }
 
@@ -155,7 +156,7 @@ static Status compare_clocks(Session *s, double timeout, bool last, bool *far) {
         below = below && now > FORGED * sample;
     }
     *far = clocks_agree && below && !last;
-    if (!*far && (!clocks_agree || below)) refuse(s, now, fmax(now - unsaid, 0), clocks_agree);
+    if (!*far && (!clocks_agree || below)) refuse(s, now, now - fmin(unsaid, now), clocks_agree);
     return STATUS_OK;
 }
 
