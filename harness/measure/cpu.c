@@ -53,10 +53,17 @@ static Status take_last(const CpuSession *session, Sample *sample) {
     return measure_calls(work, 1, &sample->seconds);
 }
 
+/* A third fewer at most, so that a call cannot tell from earlier samples that it is the last, which is compared. */
+static size_t calls_of_a_sample(const CpuSession *session) {
+    const uint64_t now = (uint64_t)(1e9 * clock_seconds());
+    return session->calls - rng_at(now, 0) % ((session->calls + 1) / 3 + 1);
+}
+
 static Status take(void *context, Sample *sample) {
     CpuSession *session = context;
     const MeasuredWork *work = session->work;
-    const bool rewrites = work->between && session->calls > 1;
+    const size_t calls = calls_of_a_sample(session);
+    const bool rewrites = work->between && calls > 1;
     double all;
     if (session->sweep && !cache_sweep(session->sweep, session->sweep_words))
         return status_fail(STATUS_CHECK, "the memory that empties the caches before a cold sample was changed");
@@ -64,12 +71,12 @@ static Status take(void *context, Sample *sample) {
     if (work->last) return take_last(session, sample);
     if (rewrites) {
         TRY(measure_between(session));
-        TRY(work->between(work->between_context, session->calls - 1, false));
+        TRY(work->between(work->between_context, calls - 1, false));
     }
-    TRY(measure_calls(work, session->calls, &all));
-    const double own = rewrites ? session->between_seconds * (double)(session->calls - 1) : 0;
-    sample->seconds = fmax(all - own, all / 1024) / (double)session->calls; /* never 0 */
-    sample->between = all / (double)session->calls - sample->seconds;
+    TRY(measure_calls(work, calls, &all));
+    const double own = rewrites ? session->between_seconds * (double)(calls - 1) : 0;
+    sample->seconds = fmax(all - own, all / 1024) / (double)calls; /* never 0 */
+    sample->between = all / (double)calls - sample->seconds;
     return STATUS_OK;
 }
 

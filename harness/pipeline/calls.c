@@ -7,18 +7,19 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- The worker's clock against this process's: so many calls of the mode hot and twice as many, timed by both. What commands and
- * replies cost is in neither difference. */
+/* ---- The worker's clock against this process's: both time so many calls of the mode hot that commands and replies are small
+ * beside them. */
 
 static const double AT_LEAST_SECONDS = 0.05; /* of calls, for the commands' own time to be small beside them */
 static const double SHARE_OF_ROW = 0.2;      /* that it may take of the time of the row's samples, meant or taken */
 static const double AGREES = 1.02;
-static const double FORGED = 1.2; /* two clocks agree, but samples are taken at other times: machines are busy now and then */
+static const double FORGED = 1.1;         /* samples are taken at other times: on a busy machine these were up to 5% shorter */
 static const double BURST_SECONDS = 2e-3; /* of calls, for some bursts to meet nothing else on a busy machine */
+static const double REPLY_SECONDS = 1e-4; /* that a reply may take longer where calls leave threads */
 static const double FAR = 64;
 static const double OWN_MOST_SECONDS = 5e-6;
 static const double RESTORED_SECONDS = 1e-9; /* a byte of an array that is updated in place */
-enum { ANY = -1, TRIES = 5, BURSTS_LEAST = 5, BURSTS_MOST = 25 };
+enum { ANY = -1, TRIES = 5, BURSTS_LEAST = 10, BURSTS_MOST = 50 };
 
 typedef struct Outside {
     double seconds, cpu, said; /* by this process; of CPU time; by the worker */
@@ -60,26 +61,22 @@ static Status time_compared(Session *s, int k, size_t calls, double timeout, Out
 }
 
 /* As many calls as take long enough. */
-static Status enough_calls(Session *s, double timeout, size_t *calls, Outside *out) {
+static Status enough_calls(Session *s, double timeout, size_t *calls) {
+    Outside run;
     for (*calls = 1;;) {
-        TRY(time_calls(s, *calls, false, timeout, out));
-        if (out->seconds >= AT_LEAST_SECONDS) return STATUS_OK;
-        *calls = (size_t)((double)*calls * fmin(1.2 * AT_LEAST_SECONDS / out->seconds, FAR)) + 1;
+        TRY(time_calls(s, *calls, false, timeout, &run));
+        if (run.seconds >= AT_LEAST_SECONDS) return STATUS_OK;
+        *calls = (size_t)((double)*calls * fmin(1.2 * AT_LEAST_SECONDS / run.seconds, FAR)) + 1;
     }
 }
 
-/* Of one call between the two times. */
-static Outside difference(const Outside *one, const Outside *two, size_t calls) {
-    const double n = (double)calls;
-    return (Outside){(two->seconds - one->seconds) / n, (two->cpu - one->cpu) / n, (two->said - one->said) / n};
+/* Seconds of a call, of so many together: with commands and replies, for what is taken off a run could be put there. One core's
+ * time, which a busy machine does not lengthen. */
+static double of_a_call(const Session *s, const Outside *run, size_t calls) {
+    return (s->row->threads == 1 ? fmin(run->seconds, run->cpu) : run->seconds) / (double)calls;
 }
 
-/* One core's time, which a busy machine does not lengthen. */
-static double of_a_call(const Session *s, const Outside *call) {
-    return s->row->threads == 1 ? fmin(call->seconds, call->cpu) : call->seconds;
-}
-
-static void refuse(Session *s, const Outside *call, double least, bool clocks_agree) {
+static void refuse(Session *s, double least, double said, bool clocks_agree) {
     char reason[256];
     const ModeTiming *hot = &s->row->timing[MODE_HOT];
     if (clocks_agree)
@@ -87,7 +84,7 @@ static void refuse(Session *s, const Outside *call, double least, bool clocks_ag
                  least, hot->stats.median);
     else
         snprintf(reason, sizeof reason, "in timing, hot: a call takes %.3g s by the parent's clock, and %.3g s by the worker's",
-                 of_a_call(s, call), call->said);
+                 least, said);
     decide(s, VERDICT_FAIL, reason);
 }
 
@@ -96,63 +93,70 @@ static double harness_part(const Session *s, double seconds) {
     double most = OWN_MOST_SECONDS;
     for (int i = 0; i < s->instance->op->out_count; i++)
         if (instance_updates(s->instance, i)) most += RESTORED_SECONDS * (double)array_bytes(&s->instance->out[i]);
-    return fmin(fmax(seconds, 0), most);
+    return fmin(seconds, most);
 }
 
 static Status time_between(Session *s, size_t calls, double timeout, double *seconds) {
-    Outside one, two;
-    TRY(time_calls(s, calls, true, timeout, &one));
-    TRY(time_calls(s, 2 * calls, true, timeout, &two));
-    *seconds = harness_part(s, difference(&one, &two, calls).seconds);
+    Outside run;
+    TRY(time_calls(s, calls, true, timeout, &run));
+    *seconds = harness_part(s, fmin(run.seconds, run.cpu) / (double)calls);
     return STATUS_OK;
 }
 
-/* Seconds of a call by this process's clock, or of the harness's part of it, where the machine did nothing else: samples are judged
- * by their median, and so many calls hold all that came between them. enough: calls that take AT_LEAST_SECONDS. */
-static Status time_quietest(Session *s, size_t enough, bool left_out, double timeout, double *seconds) {
-    const size_t few = (size_t)((double)enough * BURST_SECONDS / AT_LEAST_SECONDS) + 1;
+/* The least that short runs take, where the machine does nothing else. said: what the worker does not say of it. */
+static Status time_bursts(Session *s, size_t few, bool left_out, double timeout, Outside *least) {
     const double burst = (double)few * s->row->timing[MODE_HOT].stats.median;
     const int bursts = (int)fmax(BURSTS_LEAST, fmin(BURSTS_MOST, BURSTS_MOST * BURST_SECONDS / burst));
-    Outside least[2] = {{INFINITY, INFINITY, 0}, {INFINITY, INFINITY, 0}};
-    for (int i = 0; i < 2 * bursts; i++) {
-        Outside *to = &least[i % 2], now;
-        TRY(time_calls(s, few << i % 2, left_out, timeout, &now));
-        *to = (Outside){fmin(to->seconds, now.seconds), fmin(to->cpu, now.cpu), 0};
+    *least = (Outside){INFINITY, INFINITY, INFINITY};
+    for (int i = 0; i < bursts; i++) {
+        Outside now;
+        TRY(time_calls(s, few, left_out, timeout, &now));
+        least->seconds = fmin(least->seconds, now.seconds), least->cpu = fmin(least->cpu, now.cpu);
+        least->said = fmin(least->said, now.seconds - now.said);
     }
-    const Outside call = difference(&least[0], &least[1], few);
-    *seconds = of_a_call(s, &call);
+    return STATUS_OK;
+}
+
+/* Seconds of a call alone, and those of them that the worker does not say. enough: calls that take AT_LEAST_SECONDS. */
+static Status time_quietest(Session *s, size_t enough, double timeout, double *seconds, double *unsaid) {
+    const size_t few = (size_t)fmin(BURST_SECONDS / s->row->timing[MODE_HOT].stats.median, (double)enough) + 1;
+    Outside without, with;
+    TRY(time_bursts(s, few, true, timeout, &without));
+    TRY(time_bursts(s, few, false, timeout, &with));
+    with.seconds -= without.seconds, with.cpu -= fmin(without.seconds, without.cpu); /* another thread's is none of it */
+    *seconds = of_a_call(s, &with, few);
+    *unsaid = (with.said - without.said - REPLY_SECONDS) / (double)few;
     return STATUS_OK;
 }
 
 static Status compare_clocks(Session *s, double timeout, bool last, bool *far) {
     ModeTiming *hot = &s->row->timing[MODE_HOT];
-    double least = INFINITY, own = 0, between;
+    const double sample = hot->stats.median; /* not the interval's end: samples can be forged so that it is wide */
+    double least = INFINITY, own = INFINITY, unsaid = 0, between, now = 0;
     bool clocks_agree = false;
-    Outside one, two, call = {0};
-    size_t calls;
-    TRY(enough_calls(s, timeout, &calls, &one));
-    const size_t enough = calls;
-    for (int i = 0; i < TRIES; i++, calls *= 2) {
-        if (i > 0) TRY(time_calls(s, calls, false, timeout, &one));
-        TRY(time_compared(s, 1 + i % (VARIED_PER_MODE - 1), 2 * calls, timeout, &two)); /* 0: of samples */
+    Outside run;
+    size_t enough, calls;
+    TRY(enough_calls(s, timeout, &enough));
+    for (int i = 0; i < TRIES; i++) {
+        calls = enough << i;
+        calls += draw_of(&s->draw, MODE_HOT, DRAW_CALLS, s->timed_calls) % calls;   /* no call can tell that it is the last */
+        TRY(time_compared(s, 1 + i % (VARIED_PER_MODE - 1), calls, timeout, &run)); /* 0: of samples */
         if (s->decided) return STATUS_OK;
         TRY(time_between(s, calls, timeout, &between));
-        own = i == 0 ? between : fmin(own, between);
-        call = difference(&one, &two, calls);
-        least = fmin(least, of_a_call(s, &call));
-        clocks_agree = clocks_agree || of_a_call(s, &call) <= AGREES * call.said;
-        hot->clock_by = clocks_agree && least <= AGREES * (hot->stats.high + own) ? CLOCK_BOTH : CLOCK_WORKER;
+        now = of_a_call(s, &run, calls);
+        own = fmin(own, between), least = fmin(least, now);
+        clocks_agree = clocks_agree || now <= AGREES * run.said / (double)calls;
+        hot->clock_by = clocks_agree && least <= AGREES * (sample + own) ? CLOCK_BOTH : CLOCK_WORKER;
         if (hot->clock_by == CLOCK_BOTH) return STATUS_OK;
     }
-    const double sample = fmax(hot->stats.q3, hot->stats.high);
     bool below = s->row->threads == 1 && least > FORGED * (sample + own);
-    if (clocks_agree && below) {
-        TRY(time_quietest(s, enough, true, timeout, &own));
-        TRY(time_quietest(s, enough, false, timeout, &least));
-        below = least > FORGED * (sample + harness_part(s, own));
+    if (!clocks_agree || below) { /* or the machine was busy */
+        TRY(time_quietest(s, enough, timeout, &now, &unsaid));
+        clocks_agree = clocks_agree || unsaid <= (AGREES - 1) * now;
+        below = below && now > FORGED * sample;
     }
     *far = clocks_agree && below && !last;
-    if (!*far && (!clocks_agree || below)) refuse(s, &call, least, clocks_agree);
+    if (!*far && (!clocks_agree || below)) refuse(s, now, now - fmin(unsaid, now), clocks_agree);
     return STATUS_OK;
 }
 

@@ -63,6 +63,7 @@ REASONS = {
     "double/cpu_cheat_word": WORD,
     "double/peer_cheat_word": WORD,
     "double/cpu_cheat_parent_calls": PARENT,
+    "double/cpu_cheat_padded_calls": PARENT,
     "double/cpu_cheat_priority": PRIORITY,
     "double/peer_cheat_exit_handler": UNHEARD,
     "double/cpu_writes_files": CONFINED,

@@ -1,13 +1,15 @@
 /* smallest_error CASE [BOUND] - how small an error of one element is that the verification catches. For every output of the case
  * one line of JSON, with the term of the bound that is the largest in most elements: over the elements whose reference is finite
  * and not 0 (1024 at most, evenly spread), the number of ulps from which on an error is rejected in both directions, by bisection
- * with norms_compare() itself. For docs/data/verification.md. Exit code 2: no such case or bound.
+ * with norms_compare() itself; and the wrong definitions that the tolerances tell. For docs/data/verification.md. Exit code 2: no
+ * such case or bound.
  */
 #include "base/numbers.h"
 #include "plan/case.h"
 #include "plan/registry.h"
 #include "reference/terms.h"
 #include "verify/accumulate.h"
+#include "verify/definitions.h"
 #include "verify/families.h"
 #include "verify/norms.h"
 
@@ -105,7 +107,17 @@ static const char *largest_term(const BoundTerm *terms, size_t count) {
     return best;
 }
 
-static void print_output(const Op *op, int bound, const Array *out, const Reference *reference, const BoundTerm *terms) {
+/* A list of the wrong definitions that have a bit. */
+static void print_names(const char *key, const Op *op, unsigned bits) {
+    const char *before = "";
+    printf(", \"%s\": [", key);
+    for (int w = 0; op->wrong && op->wrong[w]; w++)
+        if (bits & 1u << w) printf("%s\"%s\"", before, op->wrong[w]), before = ", ";
+    printf("]");
+}
+
+static void print_output(const Op *op, int bound, const Array *out, const Reference *reference, const BoundTerm *terms,
+                         const Definitions *definitions) {
     static BoundTerm sampled[SAMPLES];
     static Caught caught[SAMPLES];
     const size_t n = array_count(out), step = n > SAMPLES ? (n + SAMPLES - 1) / SAMPLES : 1;
@@ -128,6 +140,8 @@ static void print_output(const Op *op, int bound, const Array *out, const Refere
                caught[0].ulps, median->ulps, median->relative, largest->ulps, largest->relative);
         if (term) printf(", \"term\": \"%s\"", term);
     }
+    print_names("tells", op, definitions->rejected);
+    print_names("does_not_tell", op, definitions->applies & ~definitions->rejected);
     puts("}");
 }
 
@@ -159,7 +173,11 @@ static Status print_case(const char *text, const char *bound_name) {
         bound_terms_open(reference[i].tolerance, array_count(&out[i]), terms[i]);
     }
     TRY(accumulated_reference(op, &problem, in, out, bound, reference));
-    for (int i = 0; i < op->out_count; i++) print_output(op, bound, &out[i], &reference[i], terms[i]);
+    for (int i = 0; i < op->out_count; i++) {
+        Definitions definitions = {0};
+        if (op->wrong) TRY(definitions_rejected(op, &problem, in, out, reference, i, &definitions));
+        print_output(op, bound, &out[i], &reference[i], terms[i], &definitions);
+    }
     return STATUS_OK;
 }
 
