@@ -11,6 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool binding_is_cuda(const char *path) {
+    const char *ending = strrchr(path, '.');
+    return ending && (strcmp(ending, ".cu") == 0 || strcmp(ending, ".cuh") == 0);
+}
+
 int binding_flags(Binding *binding, int argc, char **argv) {
     static const char *const WITH_VALUE[] = {"-I", "-D", "-U", "-isystem", "-include", "-std", "-arch", "-gencode", "-Xcompiler"};
     int kept = 0, open = 0;
@@ -83,9 +88,7 @@ Status binding_make(const Binding *binding, const Op *op, const char *path, char
                            "%s: the sizes of its outputs depend on the data: only a file that follows variant.h can "
                            "allocate them",
                            op->name);
-    const char *ending = strrchr(path, '.');
-    if (!ending || (strcmp(ending, ".cu") != 0 && strcmp(ending, ".cuh") != 0))
-        return status_fail(STATUS_INVALID, "%s: a file that is bound ends in .cu or .cuh", path);
+    if (!binding_is_cuda(path)) return status_fail(STATUS_INVALID, "%s: a file that is bound ends in .cu or .cuh", path);
     json_t *facts = json_object();
     Status status = facts_of(binding, op, path, facts);
     char *text = json_dumps(facts, JSON_COMPACT);

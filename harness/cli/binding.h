@@ -14,6 +14,8 @@ typedef struct Binding {
     int flag_count;
 } Binding;
 
+/* Does the file have CUDA's ending, .cu or .cuh? */
+bool binding_is_cuda(const char *path);
 /* Takes nvcc's flags, words with one dash, out of the command line; the rest of it stays in argv, and its length is returned. */
 int binding_flags(Binding *binding, int argc, char **argv);
 /* Is the file to be bound, by an option or by a comment of its own? */
