@@ -228,10 +228,12 @@ class Project:
 
     @staticmethod
     def dependencies(made, folder):
-        """The files that an object was made of in a folder."""
+        """The files that an object was made of in a folder, and by which links it was led to them."""
         text = made.with_name(f"{made.name}.d").read_text().split(": ", 1)[1].replace("\\\n", " ")
         names = re.findall(r"(?:\\[ #]|\S)+", text)
-        return [(folder / re.sub(r"\\([ #])", r"\1", name).replace("$$", "$")).resolve() for name in names]
+        named = [folder / re.sub(r"\\([ #])", r"\1", name).replace("$$", "$") for name in names]
+        links = [path for path in (pathlib.Path(os.path.abspath(name)) for name in named) if path.exists()]
+        return list(dict.fromkeys([*(name.resolve() for name in named), *links]))
 
     def shared_sources(self, files):
         """What variants share, impls/common/**.c and impls/<op>/_*.c, in the folders of these files."""

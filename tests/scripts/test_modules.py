@@ -238,6 +238,23 @@ def test_edited_while_it_is_compiled(world):
     assert what_ran(world.run_all()[1].values()) == {after}, "what came while it was compiled is not taken for compiled"
 
 
+def test_a_link_that_leads_elsewhere(world):
+    """A variant, or a header, that is a link is compiled anew when the link leads to another file."""
+    for name, text in (("right", "#define TIMES 2\n"), ("wrong", "#define TIMES 3\n")):
+        (world.folder / f"{name}.h").write_text(text)
+        (world.folder / f"{name}.c").write_text(variant("cpu_it", value=f"{2 if name == 'right' else 3} * x[i]"))
+    source, header = world.tree / "impls/double/cpu_it.c", world.tree / "impls/double/_times.h"
+    world.write("cpu_other.c", variant("cpu_other", above='#include "_times.h"', value="TIMES * x[i]"))
+    for target, verdict in (("right", "pass"), ("wrong", "fail"), ("right", "pass")):
+        for link, ending in ((source, "c"), (header, "h")):
+            link.unlink(missing_ok=True)
+            link.symlink_to(world.folder / f"{target}.{ending}")
+        assert {name: row["verdict"] for name, row in world.run_all()[1].items()} == {
+            "double/cpu_it": verdict,
+            "double/cpu_other": verdict,
+        }
+
+
 def test_edited_while_a_run_uses_it(world):
     """Another run compiles it anew meanwhile: no row has the code hash of one text and the verdict of the other."""
     wait = world.folder / "wait"
