@@ -116,7 +116,9 @@ make_venv() {
         return
     fi
     phase "making the Python environment"
-    quietly python3 -m venv "$python" || {
+    local later='' # pip takes seconds to come: fill_venv() fetches it, unless the toolkit is to be fetched by it now
+    if find_nvcc; then later=--without-pip; fi
+    quietly python3 -m venv ${later:+"$later"} "$python" || {
         explain_log
         rm -rf "$python"
         cannot "the Python environment build/python could not be made"
@@ -128,7 +130,7 @@ fill_venv() { # in the background, with a log of its own and nothing on the term
     flock 8
     if [ -z "${RUNGS_SYSTEM_PYTHON:-}" ]; then
         phase "installing Python packages"
-        if ! pip_install -r "$root/requirements.txt"; then
+        if ! quietly "$python/bin/python" -m ensurepip || ! pip_install -r "$root/requirements.txt"; then
             explain_log
             rm -rf "$python"
             cannot "the packages of requirements.txt could not be installed. Try again with a network (PyPI), or use" \
