@@ -119,6 +119,8 @@ def run(argv, seconds, cwd=None, error=first_error, to=None, **more):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    if process.returncode < 0 and not output.strip():
+        raise Refused(f"{pathlib.Path(argv[0]).name} was ended by a signal: {signal.strsignal(-process.returncode)}")
     if process.returncode != 0:
         raise Refused(error(output))
     return output

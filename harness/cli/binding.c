@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool binding_is_cuda(const char *path) {
     const char *ending = strrchr(path, '.');
@@ -35,7 +36,8 @@ int binding_flags(Binding *binding, int argc, char **argv) {
 
 bool binding_wanted(const Binding *binding, const char *path) {
     if (binding->call || binding->launch) return true;
-    FILE *file = fopen(path, "r");
+    struct stat facts;
+    FILE *file = stat(path, &facts) == 0 && S_ISREG(facts.st_mode) ? fopen(path, "r") : NULL; /* a pipe would wait */
     char line[4096];
     bool found = false;
     while (file && !found && fgets(line, sizeof line, file)) found = strstr(line, "rungs: --") != NULL;

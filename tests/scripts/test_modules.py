@@ -367,6 +367,19 @@ def test_names(world):
             file.parent.rmdir()
 
 
+def test_what_is_no_file(world):
+    """A pipe is told instead of being waited for; so is a link that leads nowhere."""
+    world.write("cpu_good.c", variant("cpu_good"))
+    pipe, link = world.tree / "impls/double/cpu_pipe.c", world.tree / "impls/double/cpu_link.c"
+    os.mkfifo(pipe)
+    link.symlink_to("/nowhere.c")
+    done, rows = world.run_all()
+    told = "a variant is a file; this is a pipe, a device or a link that leads nowhere"
+    world.check(done, 0, "1 passed", f"impls/double/cpu_pipe.c: {told}", f"impls/double/cpu_link.c: {told}")
+    assert list(rows) == ["double/cpu_good"]
+    world.check(world.call("try", pipe, "--op", "double"), 2, f"cpu_pipe.c: {told}")
+
+
 # What nothing of the program may notice: name, what the file defines.
 INTRUDERS = {
     "constructor": "#include <stdio.h>\n#include <unistd.h>\n__attribute__((constructor)) static void early(void) {{ FILE *f = "
@@ -432,8 +445,8 @@ def test_a_module_that_crashes_as_it_is_loaded(world):
         world.write(f"cpu_{name}.c", variant(f"cpu_{name}", above=above))
     done, rows = world.run_all()
     world.check(done, 1, "1 passed", "3 errors")
-    for name in ("crash", "exit", "hang"):
-        assert "cannot be loaded" in rows[f"double/cpu_{name}"]["reason"]
+    for name, said in (("crash", "ended by a signal"), ("exit", "ended the process"), ("hang", "did not end within 20 s")):
+        assert "cannot be loaded" in rows[f"double/cpu_{name}"]["reason"] and said in rows[f"double/cpu_{name}"]["reason"]
 
 
 # `rungs try FILE --op OP`: a file from anywhere.
