@@ -90,6 +90,7 @@ def first_error(output):
     for pattern in (
         r":\d+.*error\b",  # of a place in a file
         r"undefined reference|undefined symbol|multiple definition|cannot find|error: (?!ld returned)",
+        r"\bld: (?!warning)",
         r"rror",
     ):
         found = next((line for line in lines if re.search(pattern, line)), None)
@@ -552,8 +553,16 @@ def main():
         bring_all_up_to_date(project, wanted)
 
 
-if __name__ == "__main__":
+def end_of(start):
+    """Runs a script. What the program that started it is to say goes to stdout."""
     try:
-        main()
+        start()
     except KeyboardInterrupt:
         sys.exit(130)
+    except (Refused, OSError) as error:
+        print(f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error, end="")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    end_of(main)

@@ -367,6 +367,15 @@ def test_names(world):
             file.parent.rmdir()
 
 
+def test_a_build_folder_that_takes_no_files(world):
+    """As where it is read-only or full: one line says so, and nothing has run."""
+    world.write("cpu_good.c", variant("cpu_good"))
+    (world.modules / "double").write_text("")
+    done, rows = world.run_all()
+    world.check(done, 4, f"variants cannot be compiled: {world.modules}/double: File exists")
+    assert not any(row["kind"] == "row" for row in rows.values()) and "Traceback" not in done.stderr
+
+
 def test_what_is_no_file(world):
     """A pipe is told instead of being waited for; so is a link that leads nowhere."""
     world.write("cpu_good.c", variant("cpu_good"))
@@ -445,8 +454,14 @@ def test_a_module_that_crashes_as_it_is_loaded(world):
         world.write(f"cpu_{name}.c", variant(f"cpu_{name}", above=above))
     done, rows = world.run_all()
     world.check(done, 1, "1 passed", "3 errors")
-    for name, said in (("crash", "ended by a signal"), ("exit", "ended the process"), ("hang", "did not end within 20 s")):
-        assert "cannot be loaded" in rows[f"double/cpu_{name}"]["reason"] and said in rows[f"double/cpu_{name}"]["reason"]
+    for name, said in (
+        ("crash", "ended by a signal"),
+        ("exit", "ended the process"),
+        ("hang", "did not end within 20 s"),
+    ):
+        assert (
+            "cannot be loaded" in rows[f"double/cpu_{name}"]["reason"] and said in rows[f"double/cpu_{name}"]["reason"]
+        )
 
 
 # `rungs try FILE --op OP`: a file from anywhere.
