@@ -313,7 +313,8 @@ static Status still_the_same(const VariantEntry *entry, ModuleKind kind) {
     copy_text(kept, "module", module, sizeof module);
     json_decref(kept);
     if (entry->variant->module && strcmp(entry->variant->module, module) == 0) return STATUS_OK;
-    return status_fail(STATUS_INVALID, "%s has been compiled anew since this run began: start it again", entry->path);
+    return status_fail(STATUS_INVALID,
+                       "%s has been compiled anew since this run began, or another file of its name: start it again", entry->path);
 }
 
 Status modules_make(const VariantEntry *entry, ModuleKind kind) {
