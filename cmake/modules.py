@@ -44,7 +44,12 @@ COMPILE_SECONDS = float(os.environ.get("RUNGS_COMPILE_SECONDS", "900"))
 DESCRIBE_SECONDS = 20
 # No compiler gets more than 8 GiB, or half of the machine's memory, nor writes a file of more than 1 GiB: `#include "/dev/zero"` would take all.
 COMPILE_BYTES = min(8 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
-LIMITED = ("sh", "-c", f'ulimit -v {COMPILE_BYTES >> 10}; ulimit -f {1 << 21}; exec "$0" "$@"')
+# Nor does one outlive by much what started it and was killed.
+LIMITED = (
+    "sh",
+    "-c",
+    f'ulimit -v {COMPILE_BYTES >> 10}; ulimit -f {1 << 21}; exec timeout -s KILL {COMPILE_SECONDS + 5:g} "$0" "$@"',
+)
 PREFIX = "@PREFIX@"  # in an installed settings.json: the folder that it was installed into
 CUDA = "@CUDA@"  # there: the toolkit's, which need not be where it was when the package was made
 # For bubblewrap: no network, no other process, and all files to read alone.

@@ -309,7 +309,8 @@ static Status still_the_same(const VariantEntry *entry, ModuleKind kind) {
     char module[80];
     json_t *kept = load_kept(entry, kind);
     if (!kept)
-        return status_fail(STATUS_MEMORY, "%s: what is kept of its module cannot be read, or there is no memory", entry->path);
+        return status_fail(STATUS_MEMORY, "%s: what is kept of its module cannot be read, or there is no memory: start it again",
+                           entry->path);
     copy_text(kept, "module", module, sizeof module);
     json_decref(kept);
     if (entry->variant->module && strcmp(entry->variant->module, module) == 0) return STATUS_OK;

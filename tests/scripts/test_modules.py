@@ -1,6 +1,7 @@
 """Variants as modules: what a file in impls/ can do to the program, and what the program makes of it. The real program and the real compiler, on a
 folder of variants of the test's own."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -173,16 +174,34 @@ def test_an_endless_compile(world):
     assert not (world.modules / "double/cpu_endless.so").exists()
 
 
+def compilers_of(world):
+    """Processes with a file of its temporary folder among their words."""
+    place = str(world.modules / ".temporary").encode()
+    found = []
+    for words in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found += [words] if place in words.read_bytes() else []
+    return found
+
+
 def test_a_killed_compile_leaves_nothing(world):
     source = world.write("cpu_slow.c", f'#include "{world.folder}/pipe"\n' + variant("cpu_slow"))
     os.mkfifo(world.folder / "pipe")
     process = subprocess.Popen(
-        [world.program, "run", CASE, *QUICK], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=world.folder
+        [world.program, "run", CASE, *QUICK],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=world.folder,
+        env=os.environ | {"RUNGS_COMPILE_SECONDS": "5"},
     )
     time.sleep(2)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert list(world.modules.rglob("*.so")) == []
+    end = time.monotonic() + 120
+    while compilers_of(world) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert not compilers_of(world), "none waits for the pipe for good"
     source.write_text(variant("cpu_slow"))
     world.check(world.run_all()[0], 0, "1 passed")
     assert list((world.modules / ".temporary").iterdir()) == [], "what the killed one left is swept"
