@@ -1,4 +1,4 @@
-#include "cli/dry_run.h"
+#include "cli/cases.h"
 
 #include "base/foreign.h"
 #include "base/jsontext.h"
