@@ -261,6 +261,11 @@ def unchanged(kept):
     return False
 
 
+def is_whole(made, kept):
+    """Where the machine lost its power, a file that was renamed into its place may be empty."""
+    return kept is not None and made.exists() and made.stat().st_size == kept.get("bytes")
+
+
 def stats_of(paths, began):
     """One that was written since then may not be what was compiled: it never counts as unchanged."""
     found = [stat_of(path) for path in dict.fromkeys(paths)]
@@ -313,12 +318,12 @@ def shared_object(project, source):
     facts, made = base.with_name(base.name + ".json"), base.with_name(base.name + ".o")
     with locked(base.with_name(base.name + ".lock")):
         kept = load(facts)
-        if not (kept and made.exists() and kept.get("key") == project.key and unchanged(kept)):
+        if not (is_whole(made, kept) and kept.get("key") == project.key and unchanged(kept)):
             began = time.time_ns()
             with project.temporary_folder() as to:
                 object_file, files = project.compile(source, "native", name, to)
                 os.replace(object_file, made)
-            kept = {"key": project.key, "files": stats_of(files, began)}
+            kept = {"key": project.key, "bytes": made.stat().st_size, "files": stats_of(files, began)}
             replace(facts, json.dumps(kept))
     return made, kept["files"]
 
@@ -400,7 +405,7 @@ def make(project, kind, id_, source):
         facts["code"] = dict(zip(("sass_hash", "host_hash", "reason"), hashes))
         facts["files"] = [*files, *(pathlib.Path(file[0]) for path in linked for file in objects[path])]
         facts["files"] += [pathlib.Path(word) for word in libraries if os.path.isabs(word) and os.path.isfile(word)]
-        facts["module"] = hashlib.sha256(part.read_bytes()).hexdigest()
+        facts |= {"module": hashlib.sha256(part.read_bytes()).hexdigest(), "bytes": part.stat().st_size}
         os.replace(part, module)
     return facts
 
@@ -412,7 +417,7 @@ def bring_up_to_date(project, kind, id_, path):
     facts = base.with_name(base.name + ".json")
     with locked(base.parent / f".{base.name}.lock"):
         kept = load(facts)
-        there = path.endswith(".py") or base.with_name(base.name + ".so").exists()
+        there = path.endswith(".py") or is_whole(base.with_name(base.name + ".so"), kept)
         same = kept and (kept.get("path"), kept.get("contract"), kept.get("error")) == (path, project.contract, None)
         if there and same and unchanged(kept):
             return None

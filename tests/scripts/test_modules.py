@@ -150,6 +150,8 @@ def test_only_what_is_selected_is_compiled(world):
     assert not (world.modules / "double/cpu_broken.json").exists()
     (world.modules / "double/cpu_good.so").unlink()
     world.check(world.run_all("--variants", "cpu_good")[0], 0, "compiling 1 variant\n", "1 passed")
+    os.truncate(world.modules / "double/cpu_good.so", 0)
+    world.check(world.run_all("--variants", "cpu_good")[0], 0, "compiling 1 variant\n", "1 passed")
 
 
 def test_of_all_scenarios_of_a_folder_together(world):
