@@ -196,6 +196,11 @@ class Project:
         """Where the files of its module lie, without their endings."""
         return (self.other if "/try_" in id_ else self.folder) / f"{id_}{SUFFIX[kind]}"
 
+    def beside(self, id_):
+        """For the compiler, of a file from elsewhere, which may begin as a copy: the headers that the op's variants share."""
+        impls = self.root / (self.settings["impls"] or "share/rungs/impls")
+        return [f"-I{impls / id_.partition('/')[0]}"] if "/try_" in id_ else []
+
     def all(self):
         """(id, path) of every variant."""
         impls = self.root / self.settings["impls"]
@@ -274,7 +279,8 @@ def stats_of(paths, began):
 
 def load(path):
     with contextlib.suppress(OSError, ValueError):
-        return json.loads(path.read_text())
+        found = json.loads(path.read_text())
+        return found if isinstance(found, dict) else None
     return None
 
 
@@ -369,7 +375,7 @@ def make(project, kind, id_, source):
         if pasted:
             (own, *parts), files = bound.objects(project, source, kind, to)
         else:
-            (own, files), parts = project.compile(source, kind, unit, to), []
+            (own, files), parts = project.compile(source, kind, unit, to, project.beside(id_)), []
         on_device = source.suffix == ".cu"
         hashes = (None, None, "bound by rungs try" if pasted else "emulated")
         foreign = {name for name in code_hashes.Object(own.read_bytes()).needs if not project.known(name)}

@@ -148,6 +148,8 @@ def test_only_what_is_selected_is_compiled(world):
     world.check(done, 0, "1 passed")
     assert "compiling" not in done.stderr, "a second time nothing is"
     assert not (world.modules / "double/cpu_broken.json").exists()
+    (world.modules / "double/cpu_good.json").write_text("[]")
+    world.check(world.run_all("--variants", "cpu_good")[0], 0, "compiling 1 variant\n", "1 passed")
     (world.modules / "double/cpu_good.so").unlink()
     world.check(world.run_all("--variants", "cpu_good")[0], 0, "compiling 1 variant\n", "1 passed")
     os.truncate(world.modules / "double/cpu_good.so", 0)
@@ -491,7 +493,10 @@ def test_a_module_that_crashes_as_it_is_loaded(world):
 def test_a_file_beside_the_ladder(world):
     world.write("cpu_loop.c", variant("cpu_loop"))
     mine = world.folder / "My-Idea.c"
-    mine.write_text(variant("cpu_mine"))
+    world.write("_times.h", "#define TIMES 2\n")
+    mine.write_text(
+        variant("cpu_mine", above='#include "_times.h"', value="TIMES * x[i]")
+    )  # as a copy of one of the op's
     rows = world.folder / "rows.jsonl"
     done = world.call("try", mine, "--op", "double", "n=1003 dtype=f64", "--quick", "--out", rows)
     world.check(done, 0, "double/try_my_idea", "double/cpu_loop")
