@@ -319,6 +319,18 @@ def test_the_program_of_a_build_folder_builds_projects(elsewhere):
     assert "axpy/cpu_loop" in elsewhere
 
 
+def test_what_a_project_needs_is_made_without_our_variants(folder):
+    """By the two commands of cmake/build_project.sh: no module of rungs' own is compiled or installed."""
+    script = (SOURCE / "cmake/build_project.sh").read_text()
+    target = re.search(r"--target (\w+)", script)[1]
+    words = ("ninja", "-C", BUILD, "-t", "inputs", target)
+    needed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    assert "librungs_main.a" in needed and "rungs_modules" not in needed
+    words = ("cmake", "--install", BUILD, "--component", re.search(r"--component (\w+)", script)[1], "--prefix", folder)
+    subprocess.run(words, check=True, capture_output=True)
+    assert (folder / "lib/cmake/rungs/rungs-config.cmake").exists() and not (folder / "lib/rungs/modules").exists()
+
+
 @pytest.fixture(scope="module")
 def wrong(project, rows, old):
     """The project, built again after a commit and with scale made wrong: (the commit of `rows`, what --version said before and says after)."""
