@@ -127,6 +127,7 @@ make_venv() {
 pip_install() { quietly "${RUNGS_PYTHON:-$python/bin/python}" -m pip install --no-input --disable-pip-version-check --no-compile "$@"; }
 fill_venv() { # in the background, with a log of its own and nothing on the terminal; descriptor 8 is the lock that others wait for
     local log=$root/build/python.log silent=1
+    renice -n 10 "$BASHPID" >/dev/null 2>&1 || true # the build, and rows that need no packages, come first
     flock 8
     if [ -z "${RUNGS_SYSTEM_PYTHON:-}" ]; then
         phase "installing Python packages"
