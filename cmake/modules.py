@@ -268,7 +268,7 @@ def unchanged(kept):
 
 def is_whole(made, kept):
     """Where the machine lost its power, a file that was renamed into its place may be empty."""
-    return kept is not None and made.exists() and made.stat().st_size == kept.get("bytes")
+    return kept is not None and made.exists() and made.stat().st_size == kept.get("bytes", made.stat().st_size)
 
 
 def stats_of(paths, began):

@@ -130,10 +130,11 @@ static bool is_fresh(const json_t *kept, const VariantEntry *entry, ModuleKind k
                *contract = json_string_value(json_object_get(kept, "contract"));
     if (!path || strcmp(path, entry->path) != 0 || !contract || strcmp(contract, CONTRACT) != 0) return false;
     if (!json_is_null(json_object_get(kept, "error"))) return false; /* what it depends on is not known: it is tried again */
+    const json_t *bytes = json_object_get(kept, "bytes");            /* a module is empty where the machine lost its power */
     struct stat made;
     if (entry->backend != BACKEND_PEER &&
-        (stat(modules_path(entry, kind, module), &made) != 0 || made.st_size != json_integer_value(json_object_get(kept, "bytes"))))
-        return false; /* empty, where the machine lost its power */
+        (stat(modules_path(entry, kind, module), &made) != 0 || (bytes && made.st_size != json_integer_value(bytes))))
+        return false;
     json_array_foreach(json_object_get(kept, "files"), i, file) {
         const char *name = json_string_value(json_array_get(file, 0));
         if (!name || !unchanged(name, json_integer_value(json_array_get(file, 1)), json_integer_value(json_array_get(file, 2))))
