@@ -3,10 +3,8 @@ harness/base/foreign.c does the same for the terminal. In an HTML page foreign t
 
 import re
 
-# Control characters, and those that turn the direction of text or end a line; halves of characters, which nothing can print.
-STEERS = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
-STEERING = re.compile(f"[{STEERS}]")
-STEERING_BUT_LINES = re.compile(f"(?![\n\t])[{STEERS}]")
+# Control characters but tabs and line ends, characters that turn the direction of text or end a line, halves of characters that nothing can print.
+STEERING = re.compile("(?![\n\t])[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 COMMAND = re.compile(r"(?m)^([ \t]*):(?=:)|#(?=#\[)")  # of a workflow: `::error::` where a line begins, `##[` anywhere
 FORMULA = tuple("=+-@\t")
 LEVELS = 50  # of a line of rows: no reader looks deeper
@@ -19,7 +17,7 @@ def spelled(found):
 
 def visible(text):
     """What steers a terminal is spelled out: what rows hold once they are read."""
-    return STEERING_BUT_LINES.sub(spelled, text.replace("\r\n", "\n"))
+    return STEERING.sub(spelled, text.replace("\r\n", "\n"))
 
 
 def terminal(text, lines=False):

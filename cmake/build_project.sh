@@ -21,9 +21,9 @@ grep -q rungs_add_project "$folder/CMakeLists.txt" ||
     refuse 2 "$folder/CMakeLists.txt does not call rungs_add_project; \`rungs new FOLDER\` shows how"
 if [ -n "$own" ] && [ ! -f "$config/rungs-config.cmake" ]; then
     config=$own/prefix/lib/cmake/rungs
-    cmake --build "$own" >"$own/prefix.log" 2>&1 || refuse 2 "this rungs cannot be built in $own; the log is $own/prefix.log"
-    cmake --install "$own" --prefix "$own/prefix" >"$own/prefix.log" 2>&1 ||
-        refuse 2 "this rungs cannot be installed from $own: build all of it (cmake --build $own), then call rungs build again; the log is $own/prefix.log"
+    cmake --build "$own" --target harness_of_projects >"$own/prefix.log" 2>&1 || refuse 2 "this rungs cannot be built in $own; the log is $own/prefix.log"
+    cmake --install "$own" --component Unspecified --prefix "$own/prefix" >"$own/prefix.log" 2>&1 ||
+        refuse 2 "this rungs cannot be installed from $own; the log is $own/prefix.log"
     python=$(cd "$(dirname "$0")/.." && pwd)/build/python # of the checkout: ./rungs makes it
     if [ -d "$python" ]; then ln -sfn "$python" "$own/prefix/share/rungs/python"; fi
 fi

@@ -22,6 +22,12 @@ if(RUNGS_EMULATOR)
         endforeach()
     endif()
 endif()
+# What `rungs build` makes and installs: all but the modules of rungs' own variants.
+add_custom_target(harness_of_projects)
+add_dependencies(harness_of_projects rungs rungs_measure_library ${libraries})
+if(RUNGS_EMULATOR)
+    add_dependencies(harness_of_projects rungs-emulator)
+endif()
 install(TARGETS rungs DESTINATION bin)
 install(TARGETS ${libraries} EXPORT rungs-targets ARCHIVE DESTINATION lib/rungs RUNTIME DESTINATION lib/rungs)
 install(TARGETS rungs_measure_library LIBRARY DESTINATION lib/rungs)
@@ -49,7 +55,8 @@ install(PROGRAMS cmake/python cmake/build_ref.sh cmake/build_project.sh DESTINAT
 install(FILES cmake/modules.py cmake/program.py cmake/bound.py cmake/kernelbench.py cmake/ptx.py cmake/python_op.py cmake/checkout.py cmake/code_hashes.py cmake/elf_code.py cmake/program.c.in cmake/empty.c DESTINATION ${to_share}/cmake)
 install(FILES ${CMAKE_BINARY_DIR}/lib/exports DESTINATION lib/rungs)
 install(CODE "execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${RUNGS_TOOLS}/modules.py\" \"${CMAKE_BINARY_DIR}/modules\" --install
-                              \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\" COMMAND_ERROR_IS_FATAL ANY)")
+                              \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\" COMMAND_ERROR_IS_FATAL ANY)"
+        COMPONENT modules)
 install(FILES requirements.txt requirements-gpu.txt requirements-compiled.txt DESTINATION ${to_share})
 # The manual page and the completion for bash, from what the program says of itself.
 install(CODE "execute_process(COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/manual.py ${CMAKE_BINARY_DIR}/bin/rungs

@@ -116,7 +116,9 @@ make_venv() {
         return
     fi
     phase "making the Python environment"
-    quietly python3 -m venv "$python" || {
+    local later='' # pip takes seconds to come: fill_venv() fetches it, unless the toolkit is to be fetched by it now
+    if find_nvcc; then later=--without-pip; fi
+    quietly python3 -m venv ${later:+"$later"} "$python" || {
         explain_log
         rm -rf "$python"
         cannot "the Python environment build/python could not be made"
@@ -125,10 +127,11 @@ make_venv() {
 pip_install() { quietly "${RUNGS_PYTHON:-$python/bin/python}" -m pip install --no-input --disable-pip-version-check --no-compile "$@"; }
 fill_venv() { # in the background, with a log of its own and nothing on the terminal; descriptor 8 is the lock that others wait for
     local log=$root/build/python.log silent=1
+    renice -n 10 "$BASHPID" >/dev/null 2>&1 || true # the build, and rows that need no packages, come first
     flock 8
     if [ -z "${RUNGS_SYSTEM_PYTHON:-}" ]; then
         phase "installing Python packages"
-        if ! pip_install -r "$root/requirements.txt"; then
+        if ! quietly "$python/bin/python" -m ensurepip || ! pip_install -r "$root/requirements.txt"; then
             explain_log
             rm -rf "$python"
             cannot "the packages of requirements.txt could not be installed. Try again with a network (PyPI), or use" \

@@ -165,8 +165,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except modules.Refused as error:
-        print(error, end="")
-        sys.exit(1)
+    modules.end_of(main)

@@ -44,7 +44,12 @@ COMPILE_SECONDS = float(os.environ.get("RUNGS_COMPILE_SECONDS", "900"))
 DESCRIBE_SECONDS = 20
 # No compiler gets more than 8 GiB, or half of the machine's memory, nor writes a file of more than 1 GiB: `#include "/dev/zero"` would take all.
 COMPILE_BYTES = min(8 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
-LIMITED = ("sh", "-c", f'ulimit -v {COMPILE_BYTES >> 10}; ulimit -f {1 << 21}; exec "$0" "$@"')
+# Nor does one outlive by much what started it and was killed.
+LIMITED = (
+    "sh",
+    "-c",
+    f'ulimit -v {COMPILE_BYTES >> 10}; ulimit -f {1 << 21}; exec timeout -s KILL {COMPILE_SECONDS + 5:g} "$0" "$@"',
+)
 PREFIX = "@PREFIX@"  # in an installed settings.json: the folder that it was installed into
 CUDA = "@CUDA@"  # there: the toolkit's, which need not be where it was when the package was made
 # For bubblewrap: no network, no other process, and all files to read alone.
@@ -90,6 +95,7 @@ def first_error(output):
     for pattern in (
         r":\d+.*error\b",  # of a place in a file
         r"undefined reference|undefined symbol|multiple definition|cannot find|error: (?!ld returned)",
+        r"\bld: (?!warning)",
         r"rror",
     ):
         found = next((line for line in lines if re.search(pattern, line)), None)
@@ -119,6 +125,8 @@ def run(argv, seconds, cwd=None, error=first_error, to=None, **more):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    if process.returncode < 0 and not output.strip():
+        raise Refused(f"{pathlib.Path(argv[0]).name} was ended by a signal: {signal.strsignal(-process.returncode)}")
     if process.returncode != 0:
         raise Refused(error(output))
     return output
@@ -188,6 +196,11 @@ class Project:
         """Where the files of its module lie, without their endings."""
         return (self.other if "/try_" in id_ else self.folder) / f"{id_}{SUFFIX[kind]}"
 
+    def beside(self, id_):
+        """For the compiler, of a file from elsewhere, which may begin as a copy: the headers that the op's variants share."""
+        impls = self.root / (self.settings["impls"] or "share/rungs/impls")
+        return [f"-I{impls / id_.partition('/')[0]}"] if "/try_" in id_ else []
+
     def all(self):
         """(id, path) of every variant."""
         impls = self.root / self.settings["impls"]
@@ -228,10 +241,12 @@ class Project:
 
     @staticmethod
     def dependencies(made, folder):
-        """The files that an object was made of in a folder."""
+        """The files that an object was made of in a folder, and by which links it was led to them."""
         text = made.with_name(f"{made.name}.d").read_text().split(": ", 1)[1].replace("\\\n", " ")
         names = re.findall(r"(?:\\[ #]|\S)+", text)
-        return [(folder / re.sub(r"\\([ #])", r"\1", name).replace("$$", "$")).resolve() for name in names]
+        named = [folder / re.sub(r"\\([ #])", r"\1", name).replace("$$", "$") for name in names]
+        links = [path for path in (pathlib.Path(os.path.abspath(name)) for name in named) if path.exists()]
+        return list(dict.fromkeys([*(name.resolve() for name in named), *links]))
 
     def shared_sources(self, files):
         """What variants share, impls/common/**.c and impls/<op>/_*.c, in the folders of these files."""
@@ -251,6 +266,11 @@ def unchanged(kept):
     return False
 
 
+def is_whole(made, kept):
+    """Where the machine lost its power, a file that was renamed into its place may be empty."""
+    return kept is not None and made.exists() and made.stat().st_size == kept.get("bytes", made.stat().st_size)
+
+
 def stats_of(paths, began):
     """One that was written since then may not be what was compiled: it never counts as unchanged."""
     found = [stat_of(path) for path in dict.fromkeys(paths)]
@@ -259,7 +279,8 @@ def stats_of(paths, began):
 
 def load(path):
     with contextlib.suppress(OSError, ValueError):
-        return json.loads(path.read_text())
+        found = json.loads(path.read_text())
+        return found if isinstance(found, dict) else None
     return None
 
 
@@ -303,12 +324,12 @@ def shared_object(project, source):
     facts, made = base.with_name(base.name + ".json"), base.with_name(base.name + ".o")
     with locked(base.with_name(base.name + ".lock")):
         kept = load(facts)
-        if not (kept and made.exists() and kept.get("key") == project.key and unchanged(kept)):
+        if not (is_whole(made, kept) and kept.get("key") == project.key and unchanged(kept)):
             began = time.time_ns()
             with project.temporary_folder() as to:
                 object_file, files = project.compile(source, "native", name, to)
                 os.replace(object_file, made)
-            kept = {"key": project.key, "files": stats_of(files, began)}
+            kept = {"key": project.key, "bytes": made.stat().st_size, "files": stats_of(files, began)}
             replace(facts, json.dumps(kept))
     return made, kept["files"]
 
@@ -354,7 +375,7 @@ def make(project, kind, id_, source):
         if pasted:
             (own, *parts), files = bound.objects(project, source, kind, to)
         else:
-            (own, files), parts = project.compile(source, kind, unit, to), []
+            (own, files), parts = project.compile(source, kind, unit, to, project.beside(id_)), []
         on_device = source.suffix == ".cu"
         hashes = (None, None, "bound by rungs try" if pasted else "emulated")
         foreign = {name for name in code_hashes.Object(own.read_bytes()).needs if not project.known(name)}
@@ -390,7 +411,7 @@ def make(project, kind, id_, source):
         facts["code"] = dict(zip(("sass_hash", "host_hash", "reason"), hashes))
         facts["files"] = [*files, *(pathlib.Path(file[0]) for path in linked for file in objects[path])]
         facts["files"] += [pathlib.Path(word) for word in libraries if os.path.isabs(word) and os.path.isfile(word)]
-        facts["module"] = hashlib.sha256(part.read_bytes()).hexdigest()
+        facts |= {"module": hashlib.sha256(part.read_bytes()).hexdigest(), "bytes": part.stat().st_size}
         os.replace(part, module)
     return facts
 
@@ -402,7 +423,7 @@ def bring_up_to_date(project, kind, id_, path):
     facts = base.with_name(base.name + ".json")
     with locked(base.parent / f".{base.name}.lock"):
         kept = load(facts)
-        there = path.endswith(".py") or base.with_name(base.name + ".so").exists()
+        there = path.endswith(".py") or is_whole(base.with_name(base.name + ".so"), kept)
         same = kept and (kept.get("path"), kept.get("contract"), kept.get("error")) == (path, project.contract, None)
         if there and same and unchanged(kept):
             return None
@@ -551,8 +572,16 @@ def main():
         bring_all_up_to_date(project, wanted)
 
 
-if __name__ == "__main__":
+def end_of(start):
+    """Runs a script. What the program that started it is to say goes to stdout."""
     try:
-        main()
+        start()
     except KeyboardInterrupt:
         sys.exit(130)
+    except (Refused, OSError) as error:
+        print(f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error, end="")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    end_of(main)

@@ -10,6 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+bool binding_is_cuda(const char *path) {
+    const char *ending = strrchr(path, '.');
+    return ending && (strcmp(ending, ".cu") == 0 || strcmp(ending, ".cuh") == 0);
+}
 
 int binding_flags(Binding *binding, int argc, char **argv) {
     static const char *const WITH_VALUE[] = {"-I", "-D", "-U", "-isystem", "-include", "-std", "-arch", "-gencode", "-Xcompiler"};
@@ -30,7 +36,8 @@ int binding_flags(Binding *binding, int argc, char **argv) {
 
 bool binding_wanted(const Binding *binding, const char *path) {
     if (binding->call || binding->launch) return true;
-    FILE *file = fopen(path, "r");
+    struct stat facts;
+    FILE *file = stat(path, &facts) == 0 && S_ISREG(facts.st_mode) ? fopen(path, "r") : NULL; /* a pipe would wait */
     char line[4096];
     bool found = false;
     while (file && !found && fgets(line, sizeof line, file)) found = strstr(line, "rungs: --") != NULL;
@@ -83,9 +90,7 @@ Status binding_make(const Binding *binding, const Op *op, const char *path, char
                            "%s: the sizes of its outputs depend on the data: only a file that follows variant.h can "
                            "allocate them",
                            op->name);
-    const char *ending = strrchr(path, '.');
-    if (!ending || (strcmp(ending, ".cu") != 0 && strcmp(ending, ".cuh") != 0))
-        return status_fail(STATUS_INVALID, "%s: a file that is bound ends in .cu or .cuh", path);
+    if (!binding_is_cuda(path)) return status_fail(STATUS_INVALID, "%s: a file that is bound ends in .cu or .cuh", path);
     json_t *facts = json_object();
     Status status = facts_of(binding, op, path, facts);
     char *text = json_dumps(facts, JSON_COMPACT);

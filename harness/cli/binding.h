@@ -1,7 +1,8 @@
-/* binding.h - `rungs try FILE.cu --op OP --call ...`: a file as it is becomes a variant of an op, by cmake/bound.py. */
+/* binding.h - what `rungs try` makes a variant of: with --call a file as it is, by cmake/bound.py; of a folder a problem as
+ * KernelBench writes it, which becomes an op with two variants, by cmake/kernelbench.py. */
 #pragma once
 
-#include "op.h"
+#include "plan/registry.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -14,9 +15,26 @@ typedef struct Binding {
     int flag_count;
 } Binding;
 
+/* Does the file have CUDA's ending, .cu or .cuh? */
+bool binding_is_cuda(const char *path);
 /* Takes nvcc's flags, words with one dash, out of the command line; the rest of it stays in argv, and its length is returned. */
 int binding_flags(Binding *binding, int argc, char **argv);
 /* Is the file to be bound, by an option or by a comment of its own? */
 bool binding_wanted(const Binding *binding, const char *path);
 /* Writes the file that makes the call; `made` is its path. */
 Status binding_make(const Binding *binding, const Op *op, const char *path, char made[PATH_MAX]);
+
+/* ---- problem.c */
+
+enum { PROBLEM_VARIANTS = 2 };
+
+typedef struct Problem {
+    const Op *op;
+    const VariantEntry *variants[PROBLEM_VARIANTS]; /* Model, ModelNew */
+    char bound[512];                                /* what it is, for people */
+} Problem;
+
+/* How many of the words are its paths: a folder, or two files in Python; 0: they name none. */
+int problem_paths(char *const *words, int count);
+/* STATUS_CHECK: what is wrong with the files. STATUS_UNSUPPORTED: what this machine lacks. */
+Status problem_add(char *const *paths, int count, Problem *out);

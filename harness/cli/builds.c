@@ -170,6 +170,18 @@ static void process_words(Words *out, const CliOption *options, char *const *wor
     for (int i = 0; i < count; i++) words_add(out, "--word=%s", words[i]);
 }
 
+/* And which builds, in which session: --facts, for the lines of rows. */
+static void build_words(Words *out, const char *folder) {
+    char *facts = environment_session();
+    if (!facts) out->status = status_fail(STATUS_MEMORY, "no memory for the facts of a session");
+    words_add(out, "--folder=%s", folder);
+    words_add(out, "--facts=%s", facts ? facts : "");
+    words_add(out, "--name=%s", PROGRAM.project);
+    words_add(out, "--project=%s", places_project(""));
+    words_add(out, "--build=%s", places_build(""));
+    memory_free(facts);
+}
+
 /* place: where the files are, for the message after an interrupt. */
 static int measure(const char *verb, const char *place, const PythonVerb *python, Words *words) {
     const Status status = interrupt_catch_ab(verb, place);
@@ -185,7 +197,6 @@ typedef struct Ab {
     double second_stage; /* seconds; negative: as long as the first */
     ProcessOptions run;
     CompareOptions compare;
-    char *facts; /* of the session, for the lines of rows */
     Text foreseen;
     bool nothing; /* would be timed */
 } Ab;
@@ -210,18 +221,12 @@ static Status prepare(Ab *ab, char *const *words, int count) {
     TRY(foresee_rows("ab", words, count, &ab->run, &ab->foreseen, &ab->nothing));
     if (ab->refs[0] && ab->foreseen.text) fputs(ab->foreseen.text, stderr);
     if (ab->refs[0] && ab->nothing) return STATUS_OK;
-    TRY(prepare_files(ab));
-    ab->facts = environment_session();
-    return ab->facts ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for the facts of a session");
+    return prepare_files(ab);
 }
 
 static void add_words(Ab *ab, const CliOption *options, char *const *programs, char *const *words, int count, Words *out) {
     process_words(out, options, words, count);
-    words_add(out, "--folder=%s", ab->folder);
-    words_add(out, "--facts=%s", ab->facts);
-    words_add(out, "--name=%s", PROGRAM.project);
-    words_add(out, "--project=%s", places_project(""));
-    words_add(out, "--build=%s", places_build(""));
+    build_words(out, ab->folder);
     words_add(out, "--foreseen=%s", ab->foreseen.text ? ab->foreseen.text : "");
     if (ab->nothing) words_add(out, "--nothing");
     for (int i = 0; i < 2 && !ab->refs[0]; i++) words_add(out, "--program=%s", programs[i]);
@@ -274,7 +279,6 @@ int command_ab(int argc, char **argv) {
                                           : measure_ab(&ab, OPTIONS, words, words + programs, count - programs);
     }
     text_free(&ab.foreseen);
-    memory_free(ab.facts);
     return code;
 }
 
@@ -291,18 +295,11 @@ static int measure_bisect(const Bisect *self, const CliOption *options, char *co
     char folder[PATH_TEXT];
     snprintf(folder, sizeof folder, "%s/bisect-%lld-%d", places_build("ab"), (long long)time(NULL), (int)getpid());
     const char *const place = self->out ? self->out : folder, *const inputs[] = {NULL};
-    char *facts = environment_session();
     Words out = {0};
-    if (!facts) return cli_fail(status_fail(STATUS_MEMORY, "no memory for the facts of a session"));
     process_words(&out, options, words + 2, count - 2);
     words_add(&out, "--good=%s", words[0]);
     words_add(&out, "--bad=%s", words[1]);
-    words_add(&out, "--folder=%s", place);
-    words_add(&out, "--facts=%s", facts);
-    words_add(&out, "--name=%s", PROGRAM.project);
-    words_add(&out, "--project=%s", places_project(""));
-    words_add(&out, "--build=%s", places_build(""));
-    memory_free(facts);
+    build_words(&out, place);
     return measure("bisect", place, &(PythonVerb){"rungs bisect: ", "analysis.compare.bisect", true, options, inputs}, &out);
 }
 

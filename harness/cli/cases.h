@@ -1,4 +1,4 @@
-/* cases.h - words of the command line that say what to run: scenarios and cases. */
+/* cases.h - words of the command line that say what to run: scenarios and cases; what a run of them would make. */
 #pragma once
 
 #include "pipeline/run.h"
@@ -14,3 +14,9 @@ Status case_check_function(const Case *problem);
 Status cases_plan(Plan *plan, const char *command, char *const *words, int count);
 /* Does --devices name GPUs? Sets `device` to the first. Prints a usage error of the verb else. */
 bool cases_devices_fit(const char *verb, RunOptions *options);
+
+/* ---- dry_run.c: `rungs run --dry-run`, and that of `rungs reproduce`. */
+
+/* Prints what a run of the plan would make: cases, variants, bytes, about how long. Writes no file and starts no worker but the one
+ * that answers for supports(). The exit code: 3 for a plan without rows. */
+int dry_run(Plan *plan, const RunOptions *options, bool as_json);

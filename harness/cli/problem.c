@@ -1,4 +1,4 @@
-#include "cli/problem.h"
+#include "cli/binding.h"
 
 #include "base/places.h"
 #include "base/process.h"

@@ -1,5 +1,6 @@
 /* rungs try without an op: a CUDA program as it is, by cmake/program.py. */
 #include "base/places.h"
+#include "cli/binding.h"
 #include "cli/commands.h"
 #include "device/sandbox.h"
 #include "plan/registry.h"
@@ -11,16 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool ends_with(const char *word, const char *ending) {
-    const size_t length = strlen(word), end = strlen(ending);
-    return length > end && strcmp(word + length - end, ending) == 0;
-}
-
 bool program_is_given(int argc, char **argv) {
     bool kernels = false;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--op") == 0 || strncmp(argv[i], "--op=", 5) == 0 || strcmp(argv[i], "--help") == 0) return false;
-        kernels = kernels || ends_with(argv[i], ".cu") || ends_with(argv[i], ".cuh");
+        kernels = kernels || binding_is_cuda(argv[i]);
     }
     return kernels;
 }

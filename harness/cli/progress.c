@@ -79,12 +79,10 @@ static const char *colour_of(const Progress *progress, Verdict verdict) {
 }
 
 static const char *outcome_words(const json_t *claim) {
-    const char *outcome = text_of(claim, "outcome");
+    const int outcome = claim_outcome(claim);
     if (strcmp(text_of(claim, "rule"), "shown") == 0 && json_is_number(json_object_get(claim, "here")))
-        return strcmp(outcome, CLAIM_OUTCOMES[CLAIM_FAILS]) == 0 ? "shown, worse here" : "shown";
-    for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++)
-        if (strcmp(outcome, CLAIM_OUTCOMES[i]) == 0) return CLAIM_OUTCOME_WORDS[i];
-    return outcome;
+        return outcome == CLAIM_FAILS ? "shown, worse here" : "shown";
+    return CLAIM_OUTCOME_WORDS[outcome];
 }
 
 void progress_claim(FILE *stream, const json_t *claim) {

@@ -8,7 +8,6 @@
 #include "base/process.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
-#include "cli/dry_run.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"

@@ -150,22 +150,22 @@ class Rotation:
             self.aim_rewriting()
         if self.on_gpu:
             threads = python_threads()
-            self.expect_rest(sum(seconds - self.resting.get(thread, 0) for thread, seconds in threads.items()))
+            ran = sum(seconds - self.resting.get(thread, 0) for thread, seconds in threads.items())
+            self.expect_rest(ran, LEAST_SECONDS_GPU)
         self.begin = perf_counter()
 
-    def expect_rest(self, seconds, call=0):
-        """Other threads ran so long before a call."""
+    def expect_rest(self, seconds, least):
+        """Other threads ran so long before a call. `least` seconds of a mode are no work, nor is half of what its calls take."""
         self.in_between += seconds
-        self.worked_in += seconds > call / 2
-        most = max(LEAST_SECONDS_GPU if self.on_gpu else LEAST_SECONDS, self.in_calls / 2)
-        spins = not self.on_gpu and self.worked_in <= SPIN_SAMPLES and self.in_between < SPIN_SECONDS
-        if self.in_calls and self.in_between > most and not (spins or MAY_SPIN):
+        if self.in_calls and self.in_between > max(least, self.in_calls / 2) and not MAY_SPIN:
             words = f"{self.in_between:.3g} s between calls that take {self.in_calls:.3g} s"
             raise Failure("check", f"a thread works where no clock runs: {words}")
 
     def taken(self, place, kept):
         self.in_calls += perf_counter() - self.begin if self.on_gpu else place.seconds
         if not self.on_gpu:
-            self.expect_rest(self.worked(), place.seconds)
+            worked = self.worked()
+            self.worked_in += worked > place.seconds / 2
+            self.expect_rest(worked, SPIN_SECONDS if self.worked_in <= SPIN_SAMPLES else LEAST_SECONDS)
         self.resting = python_threads()
         self.offer(self.mode or place.mode.decode(), place.index, place.count, kept)

@@ -110,7 +110,7 @@ Status measure_rewrite(void *unused, size_t state, bool called);
 /* The same where the inputs are on a GPU; context: the stream. */
 Status measure_rewrite_gpu(void *stream, size_t state, bool called);
 
-/* Waits until their threads rest, for a third of a second at most. */
+/* For the workers of libraries: waits until the other threads rest, for a third of a second at most. */
 void measure_watch(void);
 /* MeasuredWork's rested(). */
 Status measure_rested(void *unused);

@@ -1,6 +1,6 @@
 /* others.c - do the threads of a library rest before its calls? */
-#include "base/others.h"
 #include "base/clock.h"
+#include "base/process.h"
 #include "measure/measure.h"
 
 #include <math.h>

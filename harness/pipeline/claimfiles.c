@@ -77,9 +77,8 @@ static const char *run_of(const Claim *claim, const json_t *rows) {
 
 /* How much a judgement says: a number or a wrong result, a reason why there is none, no row at all. */
 static int weight_of(const json_t *line) {
-    const char *outcome = text_of(line, "outcome");
-    if (json_is_number(json_object_get(line, "here")) || strcmp(outcome, CLAIM_OUTCOMES[CLAIM_FAILS]) == 0) return 2;
-    return strcmp(outcome, CLAIM_OUTCOMES[CLAIM_NOT_RUN]) != 0;
+    const int outcome = claim_outcome(line);
+    return json_is_number(json_object_get(line, "here")) || outcome == CLAIM_FAILS ? 2 : outcome != CLAIM_NOT_RUN;
 }
 
 /* One line for each machine whose rows decide it; where none do, of those that ran the scenario the latest that says most. */

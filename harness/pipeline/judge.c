@@ -175,7 +175,7 @@ typedef struct ModeSamples {
 /* Of one command `time`. */
 typedef struct Timing {
     Session *session;
-    ModeSamples series[MODE_COUNT];
+    ModeSamples samples[MODE_COUNT];
     size_t least, most; /* samples */
     double precision;   /* samples come in rounds until they are so precise; 0: all in one */
     Helpers helpers;    /* of the worker, when timing began */
@@ -197,38 +197,38 @@ static int wanted_most(const Session *s, Mode mode) {
     return mode == MODE_COLD && !instance_is_large(s->instance) ? VARIED_PER_MODE - 1 : 1;
 }
 
-static int find_wanted(const ModeSamples *series, size_t sample) {
-    for (int k = 0; k < series->wanted_count; k++)
-        if (series->wanted[k] == sample) return k;
+static int find_wanted(const ModeSamples *samples, size_t sample) {
+    for (int k = 0; k < samples->wanted_count; k++)
+        if (samples->wanted[k] == sample) return k;
     return -1;
 }
 
 /* Adds `count` of the samples [first, of): those that come first in an order of all. */
-static void draw_among(const Timing *self, Mode mode, size_t first, size_t of, int count, ModeSamples *series) {
+static void draw_among(const Timing *self, Mode mode, size_t first, size_t of, int count, ModeSamples *samples) {
     for (; count > 0 && of - first > 0; count--) {
         uint64_t least = UINT64_MAX;
         for (size_t sample = first; sample < of; sample++) {
             const uint64_t place = draw_of(&self->session->draw, mode, DRAW_ORDER, sample);
-            if (place < least && find_wanted(series, sample) < 0) least = place, series->wanted[series->wanted_count] = sample;
+            if (place < least && find_wanted(samples, sample) < 0) least = place, samples->wanted[samples->wanted_count] = sample;
         }
-        series->wanted_count += least < UINT64_MAX;
+        samples->wanted_count += least < UINT64_MAX;
     }
 }
 
 /* Draws the samples to be compared among [first, of), once their number is known: of a round one. */
-static Status draw_wanted(const Timing *self, Mode mode, size_t first, size_t of, ModeSamples *series) {
+static Status draw_wanted(const Timing *self, Mode mode, size_t first, size_t of, ModeSamples *samples) {
     const Draw *given = &self->session->options->draw;
-    const bool follows = series->of > 0;
-    if (of <= first || of > self->most || (follows && (self->precision == 0 || series->round_count == DRAW_ROUNDS_MAX)))
+    const bool follows = samples->of > 0;
+    if (of <= first || of > self->most || (follows && (self->precision == 0 || samples->round_count == DRAW_ROUNDS_MAX)))
         return status_fail(STATUS_INTERNAL, "the worker announced no sample of %s", mode_name(mode));
-    if (follows) series->rounds[series->round_count++] = series->of;
-    for (; series->round_count < DRAW_ROUNDS_MAX && given->rounds[series->round_count] > first; series->round_count++) {
-        const size_t end = given->rounds[series->round_count];
-        draw_among(self, mode, first, end, 1, series);
-        series->rounds[series->round_count] = first = end;
+    if (follows) samples->rounds[samples->round_count++] = samples->of;
+    for (; samples->round_count < DRAW_ROUNDS_MAX && given->rounds[samples->round_count] > first; samples->round_count++) {
+        const size_t end = given->rounds[samples->round_count];
+        draw_among(self, mode, first, end, 1, samples);
+        samples->rounds[samples->round_count] = first = end;
     }
-    series->of = of;
-    draw_among(self, mode, first, of, self->precision > 0 || given->in_rounds ? 1 : wanted_most(self->session, mode), series);
+    samples->of = of;
+    draw_among(self, mode, first, of, self->precision > 0 || given->in_rounds ? 1 : wanted_most(self->session, mode), samples);
     return STATUS_OK;
 }
 
@@ -239,22 +239,22 @@ static bool pilot_may_count(const Timing *self) {
 
 static Status give_key(Timing *self, const SampleReply *next, json_t **command) {
     Session *s = self->session;
-    ModeSamples *series = &self->series[next->mode];
-    const bool again = next->of > 0 && next->sample < series->asked; /* as after a pause of a throttled device */
+    ModeSamples *samples = &self->samples[next->mode];
+    const bool again = next->of > 0 && next->sample < samples->asked; /* as after a pause of a throttled device */
     int k = -1;
     if (!is_asked_for(s, next->mode)) return status_fail(STATUS_INTERNAL, "the worker takes a mode that was not asked for");
     if (next->of == 0) {
         k = pilot_may_count(self) ? SPARE : -1;
     } else {
-        if (series->of != next->of) TRY(draw_wanted(self, next->mode, series->taken, next->of, series));
-        k = find_wanted(series, next->sample);
-        series->asked = next->sample + 1;
+        if (samples->of != next->of) TRY(draw_wanted(self, next->mode, samples->taken, next->of, samples));
+        k = find_wanted(samples, next->sample);
+        samples->asked = next->sample + 1;
     }
     self->mode = next->mode, self->show = false;
     self->set = k < 0 ? -1 : (int)instance_varied(next->mode, k);
     const uint64_t key = k >= 0                   ? instance_key(s->instance, (DataSet)self->set)
                          : next->of > 0 && !again ? draw_of(&s->draw, next->mode, DRAW_SAMPLE, next->sample)
-                                                  : draw_of(&s->draw, next->mode, DRAW_PILOT, series->pilots++);
+                                                  : draw_of(&s->draw, next->mode, DRAW_PILOT, samples->pilots++);
     *command = json_pack("{s:s, s:I}", KEY_DO, DO_CONTINUE, KEY_KEY, (json_int_t)key);
     return STATUS_OK;
 }
@@ -273,27 +273,27 @@ static Status check_helpers(const Timing *self) {
 
 /* Decides now, after the call, whether its outputs are compared. */
 static Status decide_show(Timing *self, const SampleReply *taken, json_t **command) {
-    ModeSamples *series = &self->series[taken->mode];
-    if (taken->mode != self->mode || taken->sample != series->taken)
+    ModeSamples *samples = &self->samples[taken->mode];
+    if (taken->mode != self->mode || taken->sample != samples->taken)
         return status_fail(STATUS_INTERNAL, "the worker took samples in another order than it said");
-    if (series->of == 0) TRY(draw_wanted(self, taken->mode, self->set < 0 && taken->of > 1 ? 1 : 0, taken->of, series));
-    series->taken++;
+    if (samples->of == 0) TRY(draw_wanted(self, taken->mode, self->set < 0 && taken->of > 1 ? 1 : 0, taken->of, samples));
+    samples->taken++;
     if (self->set >= 0) TRY(check_helpers(self));
-    self->show = self->set >= 0 && find_wanted(series, taken->sample) >= 0;
+    self->show = self->set >= 0 && find_wanted(samples, taken->sample) >= 0;
     *command = json_pack("{s:s, s:b}", KEY_DO, DO_CONTINUE, KEY_SHOW, self->show);
     return STATUS_OK;
 }
 
 static Status compare_sample(Timing *self, const SampleReply *check, const json_t *reply, json_t **command) {
     Session *s = self->session;
-    ModeSamples *series = &self->series[check->mode];
+    ModeSamples *samples = &self->samples[check->mode];
     char when[128];
-    if (!self->show || check->mode != self->mode || series->shown_count == CHECKED_MAX)
+    if (!self->show || check->mode != self->mode || samples->shown_count == CHECKED_MAX)
         return status_fail(STATUS_INTERNAL, "the worker asked to check a sample that was not scheduled");
     snprintf(when, sizeof when, "in timing, %s sample %zu, on data of its own: ", mode_name(check->mode), check->sample);
     TRY(session_take_counts(s->instance, reply));
     TRY(compare_outputs(s, (DataSet)self->set, when, NULL));
-    series->shown[series->shown_count++] = (CheckedSample){check->sample, self->set};
+    samples->shown[samples->shown_count++] = (CheckedSample){check->sample, self->set};
     self->show = false;
     *command = json_pack("{s:s}", KEY_DO, DO_CONTINUE);
     return STATUS_OK;
@@ -337,14 +337,14 @@ static json_t *make_command(const Timing *self) {
 /* Every sample came by here, and all that were to be compared have been. */
 static Status add_checked(const Timing *self, ModeTiming timing[MODE_COUNT]) {
     for (int m = 0; m < MODE_COUNT; m++) {
-        const ModeSamples *series = &self->series[m];
+        const ModeSamples *samples = &self->samples[m];
         if (!is_asked_for(self->session, (Mode)m)) timing[m].taken = false, timing[m].count = 0; /* whatever the worker replies */
         if (timing[m].count == 0) continue;
-        if (timing[m].count != series->taken || series->shown_count != (size_t)series->wanted_count || series->shown_count == 0)
+        if (timing[m].count != samples->taken || samples->shown_count != (size_t)samples->wanted_count || samples->shown_count == 0)
             return status_fail(STATUS_INTERNAL, "the worker did not show every sample of %s that was to be compared",
                                mode_name((Mode)m));
-        timing[m].checked_count = series->shown_count;
-        memcpy(timing[m].checked, series->shown, sizeof timing[m].checked);
+        timing[m].checked_count = samples->shown_count;
+        memcpy(timing[m].checked, samples->shown, sizeof timing[m].checked);
     }
     return STATUS_OK;
 }
@@ -390,9 +390,9 @@ Status timed_take(Session *s, double timeout_seconds, bool *taken) {
     *taken = false;
     Status status = prepare_references(s, timing.precision);
     if (status == STATUS_OK) status = converse(&timing, timeout_seconds, taken);
-    s->draw.samples = timing.series[timing.mode].of;
+    s->draw.samples = timing.samples[timing.mode].of;
     s->draw.in_rounds = timing.precision > 0 || o->draw.in_rounds;
-    memcpy(s->draw.rounds, timing.series[timing.mode].rounds, sizeof s->draw.rounds);
+    memcpy(s->draw.rounds, timing.samples[timing.mode].rounds, sizeof s->draw.rounds);
     if (*taken) status = add_checked(&timing, s->row->timing);
     if (status != STATUS_OK) {
         timing_free(s->row->timing);

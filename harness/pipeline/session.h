@@ -78,11 +78,11 @@ json_t *instance_vary(const Instance *instance);
 Status instance_reference(Instance *instance, DataSet set, int bound, const Reference **out);
 /* What the tolerances of an output tell on a set, FIRST or SECOND; found once. */
 Status instance_definitions(Instance *instance, DataSet set, int bound, int output, Definitions *out);
-/* Has the set a reference under the bound? */
 /* Has the op a function in Python that judges outputs, instead of a reference? Then instance_check() has it judge instance->given:
  * STATUS_CHECK with what is wrong where. */
 bool instance_has_checker(const Instance *instance);
 Status instance_check(Instance *instance, DataSet set);
+/* Has the set a reference under the bound? */
 bool instance_has_reference(const Instance *instance, int set, int bound);
 /* As instance_reference() for an op with exact(): the outputs as they must be, in their true sizes; never on disk. */
 Status instance_exact(Instance *instance, DataSet set, int bound, const Array **out);

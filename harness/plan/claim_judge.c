@@ -13,7 +13,7 @@ const char *const CLAIM_PROGRAMS[] = {"original", "reimplementation", "successor
 const char *const CLAIM_QUANTITIES[] = {"speedup",     "seconds",  "bytes_per_second", "elements_per_second", "error",
                                         "error_ratio", "launches", "peak_bytes",       "bytes_over_minimum",  NULL};
 const char *const CLAIM_RULES[] = {"about", "at_least", "at_most", "range", "shown", NULL};
-const char *const CLAIM_OUTCOMES[] = {"holds", "direction", "far", "fails", "not_testable", "not_run", NULL};
+static const char *const CLAIM_OUTCOMES[] = {"holds", "direction", "far", "fails", "not_testable", "not_run"};
 const char *const CLAIM_OUTCOME_WORDS[] = {
     "holds", "same direction, another size", "same direction, far from the size", "does not hold", "not testable here", "not run",
     NULL};
@@ -201,6 +201,12 @@ json_t *claim_judge(const Claim *claim, const json_t *rows) {
     return out;
 }
 
+int claim_outcome(const json_t *judged) {
+    for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++)
+        if (is(text_of(judged, "outcome"), CLAIM_OUTCOMES[i])) return i;
+    return CLAIM_NOT_RUN;
+}
+
 void claim_count(const json_t *judged, ClaimTotals *totals) {
     if (is(text_of(judged, "claim_kind"), "finding"))
         totals->findings++;
@@ -208,7 +214,7 @@ void claim_count(const json_t *judged, ClaimTotals *totals) {
         totals->ours++;
     else if (is(text_of(judged, "rule"), "shown") && json_is_number(json_object_get(judged, "here"))) {
         totals->shown++;
-        totals->shown_worse += is(text_of(judged, "outcome"), CLAIM_OUTCOMES[CLAIM_FAILS]);
+        totals->shown_worse += claim_outcome(judged) == CLAIM_FAILS;
     } else
-        for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++) totals->outcomes[i] += is(text_of(judged, "outcome"), CLAIM_OUTCOMES[i]);
+        totals->outcomes[claim_outcome(judged)]++;
 }

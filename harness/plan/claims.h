@@ -62,8 +62,7 @@ extern const char *const CLAIM_RULES[];
 /* CLAIM_DIRECTION, CLAIM_FAR: outside the band, in a published direction, within and beyond a factor of CLAIM_FAR_FACTOR. */
 enum { CLAIM_HOLDS, CLAIM_DIRECTION, CLAIM_FAR, CLAIM_FAILS, CLAIM_NOT_TESTABLE, CLAIM_NOT_RUN, CLAIM_OUTCOME_COUNT };
 enum { CLAIM_FAR_FACTOR = 5 };
-/* "holds", "direction", "far", "fails", "not_testable", "not_run"; and the same for people. */
-extern const char *const CLAIM_OUTCOMES[];
+/* For people. */
 extern const char *const CLAIM_OUTCOME_WORDS[];
 /* Processes that a time needs to be more than provisional. */
 enum { CLAIM_PROCESSES = 5 };
@@ -80,6 +79,8 @@ typedef struct ClaimTotals {
 json_t *claim_judge(const Claim *claim, const json_t *rows);
 /* The claim itself; "expected" says in words what bears it out. */
 json_t *claim_to_json(const Claim *claim);
+/* Of a judged claim: "outcome" is "holds", "direction", "far", "fails", "not_testable" or "not_run". */
+int claim_outcome(const json_t *judged);
 /* Adds a judged claim to the totals. */
 void claim_count(const json_t *judged, ClaimTotals *totals);
 

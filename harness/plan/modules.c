@@ -131,7 +131,11 @@ static bool is_fresh(const json_t *kept, const VariantEntry *entry, ModuleKind k
                *contract = json_string_value(json_object_get(kept, "contract"));
     if (!path || strcmp(path, entry->path) != 0 || !contract || strcmp(contract, CONTRACT) != 0) return false;
     if (!json_is_null(json_object_get(kept, "error"))) return false; /* what it depends on is not known: it is tried again */
-    if (entry->backend != BACKEND_PEER && access(modules_path(entry, kind, module), R_OK) != 0) return false;
+    const json_t *bytes = json_object_get(kept, "bytes");            /* a module is empty where the machine lost its power */
+    struct stat made;
+    if (entry->backend != BACKEND_PEER &&
+        (stat(modules_path(entry, kind, module), &made) != 0 || (bytes && made.st_size != json_integer_value(bytes))))
+        return false;
     json_array_foreach(json_object_get(kept, "files"), i, file) {
         const char *name = json_string_value(json_array_get(file, 0));
         if (!name || !unchanged(name, json_integer_value(json_array_get(file, 1)), json_integer_value(json_array_get(file, 2))))
@@ -311,11 +315,13 @@ static Status still_the_same(const VariantEntry *entry, ModuleKind kind) {
     char module[80];
     json_t *kept = load_kept(entry, kind);
     if (!kept)
-        return status_fail(STATUS_MEMORY, "%s: what is kept of its module cannot be read, or there is no memory", entry->path);
+        return status_fail(STATUS_MEMORY, "%s: what is kept of its module cannot be read, or there is no memory: start it again",
+                           entry->path);
     copy_text(kept, "module", module, sizeof module);
     json_decref(kept);
     if (entry->variant->module && strcmp(entry->variant->module, module) == 0) return STATUS_OK;
-    return status_fail(STATUS_INVALID, "%s has been compiled anew since this run began: start it again", entry->path);
+    return status_fail(STATUS_INVALID,
+                       "%s has been compiled anew since this run began, or another file of its name: start it again", entry->path);
 }
 
 Status modules_make(const VariantEntry *entry, ModuleKind kind) {

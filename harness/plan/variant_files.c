@@ -114,6 +114,8 @@ static bool join(char path[PATH_MAX], const char *folder, const char *name) {
     return snprintf(path, PATH_MAX, "%s%s%s", folder, *folder ? "/" : "", name) < PATH_MAX;
 }
 
+static const char NO_FILE[] = "a variant is a file; this is a pipe, a device or a link that leads nowhere";
+
 /* Every file of a folder, but for hidden ones. op: NULL for the folder of the ops themselves. */
 static Status visit_folder(Found *found, const char *folder, const char *op, Visit *visit) {
     const ModuleSettings *settings = modules_settings();
@@ -127,9 +129,14 @@ static Status visit_folder(Found *found, const char *folder, const char *op, Vis
     for (int i = 0; i < count; i++) {
         struct stat facts;
         const char *file = names[i]->d_name;
-        const bool hidden = file[0] == '.' || strcmp(file, "__pycache__") == 0;
-        if (!hidden && status == STATUS_OK && join(path, whole, file) && stat(path, &facts) == 0 && join(path, folder, file))
-            status = visit(found, op, file, path, S_ISDIR(facts.st_mode));
+        const bool hidden = file[0] == '.' || strcmp(file, "__pycache__") == 0, fits = join(path, whole, file);
+        const bool there = fits && stat(path, &facts) == 0 && (S_ISDIR(facts.st_mode) || S_ISREG(facts.st_mode));
+        if (!hidden && status == STATUS_OK && fits && join(path, folder, file)) {
+            if (there)
+                status = visit(found, op, file, path, S_ISDIR(facts.st_mode));
+            else if (form_of(file))
+                status = text_append(&found->problems, "%s: %s\n", path, NO_FILE);
+        }
         free(names[i]);
     }
     if (count >= 0) free(names);
@@ -201,7 +208,9 @@ static Status add_file(Found *found, const char *path, const Op *op) {
     char name[NAME_TEXT] = "try_";
     const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     const Form *form = form_of(file);
+    struct stat facts;
     if (!form) return status_fail(STATUS_INVALID, "%s: a variant is a file that ends in .c, .cu or .py", path);
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) return status_fail(STATUS_INVALID, "%s: %s", path, NO_FILE);
     for (const char *at = file; at < strrchr(file, '.') && strlen(name) + 1 < sizeof name; at++) {
         const char letter = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
         snprintf(name + strlen(name), 2, "%c", strchr(WORD, letter) ? letter : '_');

@@ -1,4 +1,4 @@
-#include "record/check.h"
+#include "record/row.h"
 
 #include "base/memory.h"
 

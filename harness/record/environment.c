@@ -2,10 +2,10 @@
 
 #include "base/hash.h"
 #include "base/places.h"
-#include "record/check.h"
 #include "record/facts.h"
 #include "record/identity.h"
 #include "record/program.h"
+#include "record/row.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -8,7 +8,6 @@
 #include "measure/counts.h"
 #include "measure/limit.h"
 #include "op.h"
-#include "record/check.h"
 #include "verify/exact.h"
 #include "verify/norms.h"
 
@@ -309,3 +308,11 @@ bool rowfile_can_be_read(const RowFile *file);
 Status rowfile_replace(const char *path, const json_t *lines);
 /* All lines of a file as a JSON array; errors name file and line. New reference. */
 Status rowfile_read(const char *path, json_t **out);
+
+/* ---- check.c: a line against record/row.schema.json: types, ranges and patterns of the keys that it has, and that those are there
+ * which the schema calls `needed`. analysis/ checks what it reads by the same schema. */
+
+enum { ROW_SCHEMA_VERSION = 1 };
+
+/* place: "rows.jsonl:17". STATUS_INVALID with "PLACE: KEY.INNER is VALUE; expected ..."; STATUS_MEMORY. */
+Status check_line(const char *place, const json_t *line);

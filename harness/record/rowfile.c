@@ -4,7 +4,6 @@
 #include "base/output.h"
 #include "base/temporary.h"
 #include "base/text.h"
-#include "record/check.h"
 
 #include <errno.h>
 #include <fcntl.h>

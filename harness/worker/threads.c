@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "base/others.h"
+#include "base/process.h"
 #include "worker/worker.h"
 
 #include <dirent.h>

@@ -16,8 +16,11 @@
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
 #endif
+#include "common/cpu_chain.h"
 #include "common/discounted_cumsum/stretch.h"
 #include "discounted_cumsum/_shared.h"
+
+#include <omp.h>
 
 enum { SHORT_ROW = 256, SHORT_WINDOW = 32, OUTPUTS = 64 };
 
@@ -52,6 +55,72 @@ static void run_rows(const DcsJob *job) {
     {
 #pragma omp for schedule(static)
         for (size_t r = 0; r < job->rows; r++) dcs_write(job, dcs_walk(job, dcs_row(job, r), 0), job->n, 0);
+        scan_store_fence();
+    }
+}
+
+/* ---- Chains of blocks (common/cpu_chain.h). */
+typedef struct Link {
+    ChainSlot slot;
+    double carry; /* out of the block */
+} Link;
+
+enum { READ_TWICE = 4 };
+
+/* Whole rows to each thread, unless more than half the threads would have none: the blocks of a chain are read twice. */
+static bool by_rows(const DcsJob *job) {
+    return 2 * job->rows >= (size_t)job->threads;
+}
+
+/* How the job is shared. In a chain each thread has to have more to do than on rows of its own. */
+static void share(DcsJob *job, long long threads) {
+    const size_t elements = job->rows * job->n;
+    job->threads = chain_threads(threads, omp_get_max_threads(), elements);
+    if (threads <= 0 && job->k == 0 && !by_rows(job)) job->threads = chain_threads(0, job->threads, elements / READ_TWICE);
+    if (job->k == 0 && by_rows(job) && job->rows < (size_t)job->threads) job->threads = job->rows > 1 ? (int)job->rows : 1;
+    job->block = by_rows(job) ? CHAIN_BLOCK : chain_block_size(elements, job->threads);
+}
+
+static bool is_chained(const DcsJob *job) {
+    return job->k == 0 && !by_rows(job) && job->n > job->block;
+}
+
+static size_t chain_bytes(const DcsJob *job) {
+    return job->rows * dcs_blocks(job->n, job->block) * sizeof(Link);
+}
+
+/* alone: there is one thread, so that what comes in is always there. */
+static void chain_block(const DcsJob *job, size_t row, size_t block, bool alone, Link *link) {
+    const size_t from = block * job->block, count = job->n - from < job->block ? job->n - from : job->block;
+    const DcsWalk at = dcs_walk(job, row, from);
+    double weight = 0, out = NAN, in = 0;
+    if (!alone && from + count < job->n) out = dcs_measure(job, at, count, &weight);
+    if (block > 0) {
+        chain_wait(&link[-1].slot);
+        in = link[-1].carry;
+    }
+    const bool known = isfinite(in) && fabs(weight) <= DBL_MAX && fabs(out + weight * in) <= dcs_limit(job->f32);
+    if (known) {
+        link->carry = out + weight * in;
+        chain_publish(&link->slot);
+    }
+    const double end = dcs_write(job, at, count, in);
+    if (!known) {
+        link->carry = end;
+        chain_publish(&link->slot);
+    }
+}
+
+/* links: chain_bytes of scratch. */
+static void run_chained(const DcsJob *job, void *scratch) {
+    Link *links = scratch;
+    const size_t per_row = dcs_blocks(job->n, job->block), blocks = job->rows * per_row;
+    for (size_t b = 0; b < blocks; b++) atomic_init(&links[b].slot.ready, 0);
+#pragma omp parallel num_threads(job->threads)
+    {
+        const size_t team = (size_t)omp_get_num_threads();
+        for (size_t b = (size_t)omp_get_thread_num(); b < blocks; b += team)
+            chain_block(job, b / per_row, b % per_row, team == 1, &links[b]);
         scan_store_fence();
     }
 }
@@ -112,8 +181,8 @@ static void run_short_windows(const DcsJob *job) {
 
 static size_t scratch_bytes(const VariantArgs *args) {
     DcsJob job = dcs_job(args);
-    dcs_share(&job, params_int(args->tunables, "threads"));
-    return dcs_is_chained(&job) ? dcs_chain_bytes(&job) : 0;
+    share(&job, params_int(args->tunables, "threads"));
+    return is_chained(&job) ? chain_bytes(&job) : 0;
 }
 
 /* Short windows are recurrences: no powers. */
@@ -124,11 +193,11 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 static Status run(const VariantArgs *args) {
     DcsJob job = dcs_job(args);
     job.reset = dcs_reset(args, DCS_RESET);
-    dcs_share(&job, params_int(args->tunables, "threads"));
+    share(&job, params_int(args->tunables, "threads"));
     job.past_caches = array_bytes(&args->out[0]) >= SCAN_PAST_CACHES;
     if (job.rows == 0 || job.n == 0) return STATUS_OK;
-    if (dcs_is_chained(&job))
-        dcs_run_chained(&job, args->scratch);
+    if (is_chained(&job))
+        run_chained(&job, args->scratch);
     else if (job.k == 0 && job.n >= SHORT_ROW)
         run_rows(&job);
     else if (job.k == 0)

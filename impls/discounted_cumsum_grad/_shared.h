@@ -21,7 +21,6 @@ static inline DcsGradient dcs_gradient(const VariantArgs *args) {
     self.adjoint.right = !self.forward.right;
     self.adjoint.x = self.dy;
     self.adjoint.y = self.dx;
-    self.adjoint.begin = 1;
     const ptrdiff_t before = self.forward.right ? -1 : 1;
     const ptrdiff_t bytes = before * (ptrdiff_t)self.forward.gamma_element * (ptrdiff_t)dtype_size(args->problem->dtype);
     self.adjoint.gamma = (const char *)self.forward.gamma + bytes;

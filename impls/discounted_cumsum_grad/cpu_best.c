@@ -11,8 +11,10 @@
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
 #endif
-#include "common/discounted_cumsum/stretch.h"
+#include "common/cpu_chain.h"
 #include "discounted_cumsum_grad/_shared.h"
+
+#include <omp.h>
 
 enum { PART = 4096 /* positions whose gradients are gathered at a time, k > 0 */ };
 
@@ -67,29 +69,19 @@ static size_t scratch_bytes(const VariantArgs *args) {
 }
 
 /* dgamma of `count` elements, none of them the first that is read: z is dx, y that of the element read before. */
-static double products_f32(const float *restrict z, const float *restrict y, const uint8_t *restrict reset, float *restrict dgamma,
-                           size_t count) {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < count; i++) {
-        const double product = reset && reset[i] != 0 ? 0 : (double)z[i] * (double)y[i];
-        if (dgamma) dgamma[i] = (float)product;
-        sum += product;
+#define DEFINE_PRODUCTS(T, suffix)                                                                                                 \
+    static double products_##suffix(const T *restrict z, const T *restrict y, const uint8_t *restrict reset, T *restrict dgamma,   \
+                                    size_t count) {                                                                                \
+        double sum = 0;                                                                                                            \
+        _Pragma("omp simd reduction(+ : sum)") for (size_t i = 0; i < count; i++) {                                                \
+            const double product = reset && reset[i] != 0 ? 0 : (double)z[i] * (double)y[i];                                       \
+            if (dgamma) dgamma[i] = (T)product;                                                                                    \
+            sum += product;                                                                                                        \
+        }                                                                                                                          \
+        return sum;                                                                                                                \
     }
-    return sum;
-}
-
-static double products_f64(const double *restrict z, const double *restrict y, const uint8_t *restrict reset,
-                           double *restrict dgamma, size_t count) {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < count; i++) {
-        const double product = reset && reset[i] != 0 ? 0 : (double)z[i] * (double)y[i];
-        if (dgamma) dgamma[i] = (double)product;
-        sum += product;
-    }
-    return sum;
-}
+DEFINE_PRODUCTS(float, f32)
+DEFINE_PRODUCTS(double, f64)
 
 /* Positions [from, end) of a row, whose y are at y[0 .. n-1]. */
 static double products(const DcsGradient *self, size_t row, const void *y, size_t from, size_t end) {
@@ -122,6 +114,11 @@ static void fetch_row(const DcsJob *job, size_t row) {
     for (size_t b = 0; b < bytes; b += 64) __builtin_prefetch(x + b);
 }
 
+/* What comes into position 1 of the adjoint: position 0, which has been written. */
+static double entry(const DcsGradient *self, size_t row) {
+    return dcs_value(self->dx, dcs_walk(&self->adjoint, row, 0).first, self->forward.f32);
+}
+
 static void run_rows(const DcsGradient *self, const Layout *room, double *parts, double *y) {
     const DcsJob *job = &self->forward;
 #pragma omp parallel for schedule(static) num_threads(self->forward.threads)
@@ -130,7 +127,7 @@ static void run_rows(const DcsGradient *self, const Layout *room, double *parts,
         write_row(*job, row, own);
         if (row + 1 < job->rows) fetch_row(job, row + 1);
         dcs_adjoint_entry(self, row);
-        dcs_write(&self->adjoint, dcs_walk(&self->adjoint, row, 1), job->n - 1, dcs_entry(&self->adjoint, row));
+        dcs_write(&self->adjoint, dcs_walk(&self->adjoint, row, 1), job->n - 1, entry(self, row));
         parts[row] = products(self, row, own, 0, job->n);
     }
 }
@@ -159,7 +156,7 @@ static void measure(const DcsGradient *self, const Layout *room, size_t block, B
             dcs_measure(forward, dcs_walk(forward, at.row, at.from), at.end - at.from, &measured->forward.weight);
     const DcsWalk back = dcs_walk(adjoint, at.row, at.first);
     if (at.end == forward->n)
-        measured->adjoint.out = dcs_stretch(adjoint, false, back, at.last - at.first, dcs_entry(adjoint, at.row), &ignored);
+        measured->adjoint.out = dcs_stretch(adjoint, false, back, at.last - at.first, entry(self, at.row), &ignored);
     else if (at.from > 0)
         measured->adjoint.out = dcs_measure(adjoint, back, at.last - at.first, &measured->adjoint.weight);
 }
@@ -180,7 +177,7 @@ static void carry_through(const DcsGradient *self, const Layout *room, size_t ro
         blocks[b + 1].forward.in =
             carry_out(&self->forward, &blocks[b].forward, dcs_walk(&self->forward, row, at.from), at.end - at.from);
     }
-    blocks[last].adjoint.in = dcs_entry(&self->adjoint, row);
+    blocks[last].adjoint.in = entry(self, row);
     if (last > first) blocks[last - 1].adjoint.in = blocks[last].adjoint.out; /* which was measured with what comes in */
     for (size_t b = last; b-- > first + 1;) {
         const Range at = range_of(&self->forward, room, b);

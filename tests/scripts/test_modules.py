@@ -1,6 +1,7 @@
 """Variants as modules: what a file in impls/ can do to the program, and what the program makes of it. The real program and the real compiler, on a
 folder of variants of the test's own."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -147,7 +148,11 @@ def test_only_what_is_selected_is_compiled(world):
     world.check(done, 0, "1 passed")
     assert "compiling" not in done.stderr, "a second time nothing is"
     assert not (world.modules / "double/cpu_broken.json").exists()
+    (world.modules / "double/cpu_good.json").write_text("[]")
+    world.check(world.run_all("--variants", "cpu_good")[0], 0, "compiling 1 variant\n", "1 passed")
     (world.modules / "double/cpu_good.so").unlink()
+    world.check(world.run_all("--variants", "cpu_good")[0], 0, "compiling 1 variant\n", "1 passed")
+    os.truncate(world.modules / "double/cpu_good.so", 0)
     world.check(world.run_all("--variants", "cpu_good")[0], 0, "compiling 1 variant\n", "1 passed")
 
 
@@ -173,16 +178,34 @@ def test_an_endless_compile(world):
     assert not (world.modules / "double/cpu_endless.so").exists()
 
 
+def compilers_of(world):
+    """Processes with a file of its temporary folder among their words."""
+    place = str(world.modules / ".temporary").encode()
+    found = []
+    for words in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found += [words] if place in words.read_bytes() else []
+    return found
+
+
 def test_a_killed_compile_leaves_nothing(world):
     source = world.write("cpu_slow.c", f'#include "{world.folder}/pipe"\n' + variant("cpu_slow"))
     os.mkfifo(world.folder / "pipe")
     process = subprocess.Popen(
-        [world.program, "run", CASE, *QUICK], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=world.folder
+        [world.program, "run", CASE, *QUICK],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=world.folder,
+        env=os.environ | {"RUNGS_COMPILE_SECONDS": "5"},
     )
     time.sleep(2)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert list(world.modules.rglob("*.so")) == []
+    end = time.monotonic() + 120
+    while compilers_of(world) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert not compilers_of(world), "none waits for the pipe for good"
     source.write_text(variant("cpu_slow"))
     world.check(world.run_all()[0], 0, "1 passed")
     assert list((world.modules / ".temporary").iterdir()) == [], "what the killed one left is swept"
@@ -236,6 +259,23 @@ def test_edited_while_it_is_compiled(world):
     assert what_ran(world.run_all()[1].values()) == {before}
     launched_by(world, '"$@"')
     assert what_ran(world.run_all()[1].values()) == {after}, "what came while it was compiled is not taken for compiled"
+
+
+def test_a_link_that_leads_elsewhere(world):
+    """A variant, or a header, that is a link is compiled anew when the link leads to another file."""
+    for name, text in (("right", "#define TIMES 2\n"), ("wrong", "#define TIMES 3\n")):
+        (world.folder / f"{name}.h").write_text(text)
+        (world.folder / f"{name}.c").write_text(variant("cpu_it", value=f"{2 if name == 'right' else 3} * x[i]"))
+    source, header = world.tree / "impls/double/cpu_it.c", world.tree / "impls/double/_times.h"
+    world.write("cpu_other.c", variant("cpu_other", above='#include "_times.h"', value="TIMES * x[i]"))
+    for target, verdict in (("right", "pass"), ("wrong", "fail"), ("right", "pass")):
+        for link, ending in ((source, "c"), (header, "h")):
+            link.unlink(missing_ok=True)
+            link.symlink_to(world.folder / f"{target}.{ending}")
+        assert {name: row["verdict"] for name, row in world.run_all()[1].items()} == {
+            "double/cpu_it": verdict,
+            "double/cpu_other": verdict,
+        }
 
 
 def test_edited_while_a_run_uses_it(world):
@@ -350,6 +390,28 @@ def test_names(world):
             file.parent.rmdir()
 
 
+def test_a_build_folder_that_takes_no_files(world):
+    """As where it is read-only or full: one line says so, and nothing has run."""
+    world.write("cpu_good.c", variant("cpu_good"))
+    (world.modules / "double").write_text("")
+    done, rows = world.run_all()
+    world.check(done, 4, f"variants cannot be compiled: {world.modules}/double: File exists")
+    assert not any(row["kind"] == "row" for row in rows.values()) and "Traceback" not in done.stderr
+
+
+def test_what_is_no_file(world):
+    """A pipe is told instead of being waited for; so is a link that leads nowhere."""
+    world.write("cpu_good.c", variant("cpu_good"))
+    pipe, link = world.tree / "impls/double/cpu_pipe.c", world.tree / "impls/double/cpu_link.c"
+    os.mkfifo(pipe)
+    link.symlink_to("/nowhere.c")
+    done, rows = world.run_all()
+    told = "a variant is a file; this is a pipe, a device or a link that leads nowhere"
+    world.check(done, 0, "1 passed", f"impls/double/cpu_pipe.c: {told}", f"impls/double/cpu_link.c: {told}")
+    assert list(rows) == ["double/cpu_good"]
+    world.check(world.call("try", pipe, "--op", "double"), 2, f"cpu_pipe.c: {told}")
+
+
 # What nothing of the program may notice: name, what the file defines.
 INTRUDERS = {
     "constructor": "#include <stdio.h>\n#include <unistd.h>\n__attribute__((constructor)) static void early(void) {{ FILE *f = "
@@ -415,8 +477,14 @@ def test_a_module_that_crashes_as_it_is_loaded(world):
         world.write(f"cpu_{name}.c", variant(f"cpu_{name}", above=above))
     done, rows = world.run_all()
     world.check(done, 1, "1 passed", "3 errors")
-    for name in ("crash", "exit", "hang"):
-        assert "cannot be loaded" in rows[f"double/cpu_{name}"]["reason"]
+    for name, said in (
+        ("crash", "ended by a signal"),
+        ("exit", "ended the process"),
+        ("hang", "did not end within 20 s"),
+    ):
+        assert (
+            "cannot be loaded" in rows[f"double/cpu_{name}"]["reason"] and said in rows[f"double/cpu_{name}"]["reason"]
+        )
 
 
 # `rungs try FILE --op OP`: a file from anywhere.
@@ -425,7 +493,10 @@ def test_a_module_that_crashes_as_it_is_loaded(world):
 def test_a_file_beside_the_ladder(world):
     world.write("cpu_loop.c", variant("cpu_loop"))
     mine = world.folder / "My-Idea.c"
-    mine.write_text(variant("cpu_mine"))
+    world.write("_times.h", "#define TIMES 2\n")
+    mine.write_text(
+        variant("cpu_mine", above='#include "_times.h"', value="TIMES * x[i]")
+    )  # as a copy of one of the op's
     rows = world.folder / "rows.jsonl"
     done = world.call("try", mine, "--op", "double", "n=1003 dtype=f64", "--quick", "--out", rows)
     world.check(done, 0, "double/try_my_idea", "double/cpu_loop")

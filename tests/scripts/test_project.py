@@ -44,6 +44,7 @@ SHARED = (
 )
 QUICK = ("--quick", "--no-ceilings", "--no-counts")
 BUILD_SECONDS = 900
+needs_emulator = pytest.mark.skipif(not EMULATOR, reason="this build has no emulator")
 
 
 def hidden(folder):
@@ -190,7 +191,20 @@ def test_a_prefix_alone(project):
     expect_error(project.start(alone / "rungs", "list", cwd=alone), 4, "share/rungs", "start it there")
 
 
-@pytest.mark.skipif(not EMULATOR, reason="this build has no emulator")
+@pytest.mark.parametrize("name", ["cpu_loop.c", pytest.param("cuda_naive.cu", marks=needs_emulator)])
+def test_a_file_beside_the_ladder_of_a_prefix(project, name):
+    """`rungs try FILE --op OP`: no source folder and no build folder is needed."""
+    own = project.folder / f"my own {name}"
+    own.write_text((SOURCE / "impls/double" / name).read_text().replace(name.partition(".")[0], "cpu_mine"))
+    words = ("--op", "double", "n=1003 dtype=f64", "--variants", "cpu_loop", "--no-sandbox", "--quick", "--emulate")
+    done = project.rungs("try", own, *words, cwd=project.folder)
+    expect(done.returncode == 0 and "2 passed" in done.stdout, "it is verified beside a variant of the prefix", done)
+    own.write_text(own.read_text().replace("return STATUS_OK", "return nowhere"))
+    done = project.rungs("try", own, *words, cwd=project.folder)
+    expect(done.returncode == 1 and f"{own}:" in done.stderr, "where it does not compile its line is told", done)
+
+
+@needs_emulator
 def test_an_installed_program_looks_for_the_toolkit_where_it_runs(project, monkeypatch):
     words = json.loads((BUILD / "modules/settings.json").read_text())["asan"]["compile"]
     include = project.folder / "cuda/include"
@@ -303,6 +317,18 @@ def elsewhere(shared_folder):
 def test_the_program_of_a_build_folder_builds_projects(elsewhere):
     """What it says next after `new` is a command that works."""
     assert "axpy/cpu_loop" in elsewhere
+
+
+def test_what_a_project_needs_is_made_without_our_variants(folder):
+    """By the two commands of cmake/build_project.sh: no module of rungs' own is compiled or installed."""
+    script = (SOURCE / "cmake/build_project.sh").read_text()
+    target = re.search(r"--target (\w+)", script)[1]
+    words = ("ninja", "-C", BUILD, "-t", "inputs", target)
+    needed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    assert "librungs_main.a" in needed and "rungs_modules" not in needed
+    words = ("cmake", "--install", BUILD, "--component", re.search(r"--component (\w+)", script)[1], "--prefix", folder)
+    subprocess.run(words, check=True, capture_output=True)
+    assert (folder / "lib/cmake/rungs/rungs-config.cmake").exists() and not (folder / "lib/rungs/modules").exists()
 
 
 @pytest.fixture(scope="module")
@@ -620,7 +646,7 @@ SEARCHES = {  # (what stands in it, what else stands there, what is said of it; 
 }
 
 
-@pytest.mark.skipif(not EMULATOR, reason="this build has no emulator")
+@needs_emulator
 def test_examples_llm(project):
     """A project whose references are in Python: its kernels pass, a wrong reference fails them at once, and float64 is said."""
     root = project.folder / "llm"
@@ -686,7 +712,7 @@ def test_examples_llm(project):
 
 
 @needs_release
-@pytest.mark.skipif(not EMULATOR, reason="this build has no emulator")
+@needs_emulator
 def test_arrays_updated_in_place(project):
     """An output of an input's name: restored before each call, with copies for calls back to back, in `run`, `try`, `score` and `exec`."""
     root = project.folder / "updates"

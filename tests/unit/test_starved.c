@@ -1,7 +1,6 @@
 /* After an allocation for JSON has failed nothing is handed on: nobody knows what it lacks. */
 #include "base/memory.h"
 #include "device/child.h"
-#include "record/check.h"
 #include "record/row.h"
 
 #include <setjmp.h>

@@ -23,7 +23,6 @@ typedef struct DcsJob {
     bool right, f32;
     size_t row_step, step;           /* elements between rows, and between those of a row: n and 1, unless rows are columns */
     size_t gamma_row, gamma_element; /* the same of gamma: 0 where one value serves all */
-    size_t begin;                    /* cpu_best: the positions before this one have been written; 0 or 1 */
     size_t block;                    /* cpu_best: rows longer than this are cut into blocks */
     int threads;                     /* cpu_best */
     bool past_caches;                /* cpu_best: y is too large to stay in a cache */
