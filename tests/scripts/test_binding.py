@@ -77,10 +77,22 @@ def test_types_of_the_case_and_empty_arrays(folder):
 def test_a_wrong_call_is_found(folder):
     done, row = attempt(folder, "n=1003", "--launch", "twice_kernel<<<ceil(n/256), 256>>>(y, x, n + 1)")
     assert done.returncode == 1
-    assert "out of bounds: read of 4 bytes" in row["reason"]
+    assert "out of bounds: read of 4 bytes at 0 bytes past the end of device array x (4012 bytes)" in row["reason"]
     assert "paste.cu:9" in row["reason"]
     done, row = attempt(folder, "n=1003", "--call", "twice1(y, x, n - 1, 256)")
     assert row["verdict"] == "fail"
+
+
+def test_memory_that_a_call_keeps_is_a_leak_and_what_the_first_keeps_is_none(folder):
+    text = f'#include "{FILE}"\nvoid keeps(float *y, float *x, int n, bool once) {{\n    static float *kept;\n'
+    text += (
+        "    if (!once || !kept) cudaMalloc(&kept, 4 * n);\n    twice_kernel<<<CEIL_DIV(n, 128), 128>>>(y, x, n);\n}\n"
+    )
+    (folder / "keeps.cu").write_text(text)
+    for once, verdict in (("false", "fail"), ("true", "pass")):
+        done, row = attempt(folder, "n=1003", "--call", f"keeps(y, x, n, {once})", file=folder / "keeps.cu")
+        assert row["verdict"] == verdict, done.stderr
+        assert ("leaks memory: one run ended with 4012 more bytes in use" in (row["reason"] or "")) == (once == "false")
 
 
 @pytest.mark.parametrize("stream", ["own", "cudaStreamPerThread", "cudaStreamLegacy"])
