@@ -26,7 +26,9 @@ template <typename T> __global__ void optional(const T *first, T number, T *x, c
     if (!first && !none) x[0] += number;
 }
 
-static_assert(__CUDACC_VER_MAJOR__ >= 11, "the toolkit's version");
+#if !__CUDACC__ || __CUDACC_VER_MAJOR__ < 11
+#error "by nvcc they are numbers"
+#endif
 
 int main() {
     free(aligned_alloc(64, 100)); // no multiple, as glibc has it
