@@ -127,6 +127,13 @@ def test_what_cannot_be_bound_is_named(folder, words, said):
     assert said in done.stderr
 
 
+def test_a_file_without_a_binding_says_what_it_lacks(folder):
+    (folder / "k.cu").write_text("__global__ void k(float *y) { y[threadIdx.x] = 1; }\n")
+    done, row = attempt(folder, "n=100", file=folder / "k.cu")
+    assert (done.returncode, row) == (1, None)
+    assert "it has no RUNGS_VARIANT: --call 'FUNCTION(...)' or --launch" in done.stderr
+
+
 def test_flags_of_nvcc_and_headers_beside_it(folder):
     (folder / "own.h").write_text("#define NAME twice\n")
     (folder / "more").mkdir()
