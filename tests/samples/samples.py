@@ -131,7 +131,10 @@ def laid_out(line, folder):
             with contextlib.suppress(subprocess.CalledProcessError):  # a clone may lack large files
                 extract(folder, commit, [f"src/{name}"], to)
         make = (here / "Makefile").read_text() if (here / "Makefile").exists() else ""
-        named = set(re.findall(r"[\w./-]+\.(?:cpp|cc|cu)\b", make)) - set(
+        objects = [
+            f"{name}{ending}" for name in re.findall(r"[\w./-]+(?=\.o\b)", make) for ending in (".cpp", ".cc", ".cu")
+        ]
+        named = {*objects, *re.findall(r"[\w./-]+\.(?:cpp|cc|cu)\b", make)} - set(
             re.findall(r'include\s*"([^"]+)"', "\n".join(texts))
         )
         more = sorted(name for name in named if name != path.name and (here / name).exists())

@@ -37,12 +37,15 @@ def reduced(text, most):
     """Whole numbers at the top of the file, halved until none is larger."""
     tree, known = ast.parse(text), {}
     for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        if isinstance(node, ast.Assign):
             with contextlib.suppress(Exception):
-                name = node.targets[0].id
-                value = eval(compile(ast.Expression(node.value), name, "eval"), {}, known)
-                known[name] = halved(value, min(most, 4) if "batch" in name.lower() else most)
-                node.value = ast.parse(repr(known[name]), mode="eval").body
+                target = node.targets[0]
+                names = [target.id] if isinstance(target, ast.Name) else [item.id for item in target.elts]
+                value = eval(compile(ast.Expression(node.value), str(names), "eval"), {}, known)
+                limit = min(most, 4) if "batch" in names[0].lower() else most // 8 if "group" in names[0] else most
+                value = halved(value, limit)
+                known.update(zip(names, [value] if isinstance(target, ast.Name) else value))
+                node.value = ast.parse(repr(value), mode="eval").body
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
