@@ -101,6 +101,8 @@ def attempt(folder, source, flags, words):
     found = {"code": code, "said": said, "faults": faults[:3], "launches": launches, "tail": (stdout + own)[-1000:]}
     if code == 2 and said:
         return found | {"outcome": "refused"}
+    if "host code: Aborted" in own:  # an assertion of its own
+        return found | {"outcome": "words"}
     if of_host or faults:
         return found | {"outcome": "host fault" if of_host else "fault"}
     if WRONG.search(stdout + own):
@@ -128,8 +130,11 @@ def laid_out(line, folder):
         texts = [file.read_text(errors="replace") for file in here.iterdir() if file.is_file()]
         beside = {name for text in texts for name in re.findall(r"\.\./([\w-]+)", text)}
         for name in sorted(beside):
-            with contextlib.suppress(subprocess.CalledProcessError):  # a clone may lack large files
+            paths = git(folder, "ls-tree", "-r", "--name-only", commit, f"src/{name}").decode().splitlines()
+            try:
                 extract(folder, commit, [f"src/{name}"], to)
+            except subprocess.CalledProcessError:  # a clone may lack large files
+                extract(folder, commit, [path for path in paths if pathlib.PurePath(path).suffix in SOURCES - {""}], to)
         make = (here / "Makefile").read_text() if (here / "Makefile").exists() else ""
         objects = [
             f"{name}{ending}" for name in re.findall(r"[\w./-]+(?=\.o\b)", make) for ending in (".cpp", ".cc", ".cu")
