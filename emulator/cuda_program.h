@@ -163,4 +163,5 @@ static inline cudaError_t cudaGetDeviceProperties(EmulatorDeviceProp *out, int d
 #define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)
 #define __CUDACC_VER_MINOR__ (CUDART_VERSION % 1000 / 10)
 #define __CUDACC__ 1
+#define __NVCC__ 1
 #define __CUDA_ARCH__ 900

@@ -26,7 +26,7 @@ template <typename T> __global__ void optional(const T *first, T number, T *x, c
     if (!first && !none) x[0] += number;
 }
 
-#if !__CUDACC__ || __CUDACC_VER_MAJOR__ < 11
+#if !__CUDACC__ || !__NVCC__ || __CUDACC_VER_MAJOR__ < 11
 #error "by nvcc they are numbers"
 #endif
 
