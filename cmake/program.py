@@ -475,7 +475,7 @@ def with_cccl(names):
     """A header that includes these as the host compiler's."""
     thrust = "#define RUNGS_PROGRAM_THRUST\n" if any(name.startswith("thrust/") for name in names) else ""
     lines = "".join(f"#if __has_include(<{name}>)\n#include <{name}>\n#endif\n" for name in names)
-    return f'{thrust}#include "emulator/cuda_program_cccl.h"\n{lines}#define __CUDACC__ 1\n#define __NVCC__ 1\n#define __CUDA_ARCH__ 900\n'
+    return f'{thrust}#include "emulator/cuda_program_cccl.h"\n{lines}#define __CUDACC__ 1\n#define __CUDA_ARCH__ 900\n'
 
 
 def symbols(file, *options):

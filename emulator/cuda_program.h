@@ -160,8 +160,5 @@ static inline cudaError_t cudaGetDeviceProperties(EmulatorDeviceProp *out, int d
 #define cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, ...)                                                \
     cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind)
 
-#define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)
-#define __CUDACC_VER_MINOR__ (CUDART_VERSION % 1000 / 10)
 #define __CUDACC__ 1
-#define __NVCC__ 1
 #define __CUDA_ARCH__ 900

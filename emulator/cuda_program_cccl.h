@@ -6,7 +6,6 @@
 #include "emulator/cuda_program.h"
 
 #undef __CUDACC__
-#undef __NVCC__
 #undef __CUDA_ARCH__
 
 #ifdef RUNGS_PROGRAM_THRUST
