@@ -34,6 +34,7 @@ SEE = "docs/EMULATOR.md says what the emulator has"
 TEXTURES = re.compile(
     r"cuda(Texture|Surface)Object_t|cuda(Create|Bind)(Texture|Surface)\w*|(tex|surf)[123]D\w*|texture|surface"
 )
+ALLOCATES = re.compile(r"cuda(Malloc(Async|Managed|Host|Pitch)?|HostAlloc)")
 PTX = re.compile(r"\s*(?:\{|\\[nt]|\s)*(?:@!?%?\w+\s+)?(?:\.reg[^;]*;(?:\\[nt]|\s)*)*([a-z]\w*(?:\.\w+)+)")
 TOKEN = re.compile(
     r"""(?P<marker>^\#[^\n]*)
@@ -131,6 +132,40 @@ class CudaText:
         )
         self.edits.append((start, end, text + "\n" * self.text.count("\n", start, end)))
 
+    def pieces(self, opening):
+        """What stands between the commas of a call, as (first, last not included)."""
+        end, depth, start = self.closing(opening), 0, opening + 1
+        for j in range(opening + 1, end + 1):
+            depth += (self.words[j] in OPENING) - (self.words[j] in CLOSING)
+            if j == end or (depth == 0 and self.words[j] == ","):
+                yield start, j
+                start = j + 1
+
+    def named(self):
+        """cudaMalloc(&x, n): reports call the array x."""
+        for i, word in enumerate(self.words):
+            if ALLOCATES.fullmatch(word) and self.words[i + 1] == "(":
+                first, last = next(self.pieces(i + 1))
+                name = re.search(r"&([\w.\[\]]+)\)?$", "".join(self.words[first:last]).replace("->", "."))
+                if name:
+                    self.edit(first, first, f'emulator_named("{name[1]}", ')
+                    self.edit(last, last, ")")
+
+    def zeros(self, opening):
+        """Arguments of a launch that are the literal 0, a null pointer only where it is written: the parameters of the lambda without
+        them, and what it passes. None if there is none, or a comma may stand between template arguments."""
+        pieces = list(self.pieces(opening))
+        zero = [self.words[first:last] == ["0"] for first, last in pieces]
+        if not any(zero) or "<" in self.words[opening : pieces[-1][1]]:
+            return None
+        names = [None if own else f"emulator_value{n}" for n, own in enumerate(zero)]
+        for n, (first, last) in enumerate(pieces):
+            if zero[n] and not all(zero[:n]):
+                self.edit(first - 1, last, "")
+            elif zero[n]:
+                self.edit(first, last + (n + 1 < len(pieces)), "")
+        return ", ".join(f"const auto &{name}" for name in names if name), ", ".join(name or "0" for name in names)
+
     def launches(self):
         """k<<<grid, block>>>(x) becomes EmulatorKernel("k", [=](const auto &...values) { k(values...); }).on(grid, block)(x)."""
         for i, word in enumerate(self.words):
@@ -143,8 +178,9 @@ class CudaText:
             if end + 1 >= len(self.words) or self.words[end + 1] != "(":
                 self.refuse(i, "<<< without >>>(...)")
             name = re.sub(r"\s+", " ", self.text[self.tokens[start].start() : self.tokens[i - 1].end()])
-            self.edit(start, start, f"EmulatorKernel({json.dumps(name)}, [=](const auto &...emulator_values) {{ ")
-            self.edit(i, i + 1, "(emulator_values...); }).on(")
+            given = self.zeros(end + 1) or ("const auto &...emulator_values", "emulator_values...")
+            self.edit(start, start, f"EmulatorKernel({json.dumps(name)}, [=]({given[0]}) {{ ")
+            self.edit(i, i + 1, f"({given[1]}); }}).on(")
             self.edit(end, end + 1, ")")
             for j in range(end + 1, self.closing(end + 1)):
                 if self.words[j] == "__null":
@@ -252,6 +288,7 @@ class CudaText:
         self.launches()
         self.by_address()
         self.shared()
+        self.named()
         self.renamed()
         parts, at = [], 0
         for start, end, text in sorted(self.edits):
@@ -380,7 +417,7 @@ class Compiler:
         ]
         argv += ["-fdebug-compilation-dir=/rungs", "-c", source, "-o", to]
         (run or compile_one)(argv)
-        names = ["main=rungs_program_main", "__assert_fail=emulator_assert_fail"]
+        names = ["main=rungs_program_main", "__assert_fail=emulator_assert_fail", "aligned_alloc=memalign"]
         names += [f"{name}=emulator{name}" for name in ("_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm")]
         renamed = [word for name in names for word in ("--redefine-sym", name)]
         renamed += ["--wildcard", "--localize-symbol=PyInit_*"]  # a module of Python's is not loaded as one
@@ -439,7 +476,7 @@ def with_cccl(names):
     """A header that includes these as the host compiler's."""
     thrust = "#define RUNGS_PROGRAM_THRUST\n" if any(name.startswith("thrust/") for name in names) else ""
     lines = "".join(f"#if __has_include(<{name}>)\n#include <{name}>\n#endif\n" for name in names)
-    return f'{thrust}#include "emulator/cuda_program_cccl.h"\n{lines}#define __CUDACC__\n#define __CUDA_ARCH__ 900\n'
+    return f'{thrust}#include "emulator/cuda_program_cccl.h"\n{lines}#define __CUDACC__ 1\n#define __CUDA_ARCH__ 900\n'
 
 
 def symbols(file, *options):

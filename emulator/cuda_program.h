@@ -135,6 +135,12 @@ template <typename T> static inline cudaError_t cudaGetSymbolSize(size_t *bytes,
     return cudaSuccess;
 }
 
+/* cmake/program.py writes `cudaMalloc(&x, n)` as cudaMalloc(emulator_named("x", &x), n). */
+template <typename Pointer> static inline Pointer emulator_named(const char *name, Pointer pointer) {
+    emulator_name_next(name);
+    return pointer;
+}
+
 /* What CUDA 13 no longer has and older programs call. */
 struct EmulatorDeviceProp : cudaDeviceProp {
     int clockRate, memoryClockRate, deviceOverlap, kernelExecTimeoutEnabled, computeMode;
@@ -154,5 +160,5 @@ static inline cudaError_t cudaGetDeviceProperties(EmulatorDeviceProp *out, int d
 #define cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, ...)                                                \
     cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind)
 
-#define __CUDACC__
+#define __CUDACC__ 1
 #define __CUDA_ARCH__ 900

@@ -325,6 +325,22 @@ static inline __nv_bfloat16 emulator___float2bfloat16(double x) {
     EMULATOR_HALF_UNARY(H, H2, to, from, rint, rintf(x))
 EMULATOR_HALF(__half, __half2, __half2float, __float2half)
 EMULATOR_HALF(__nv_bfloat16, __nv_bfloat162, __bfloat162float, __float2bfloat16)
+/* To integers, but to zero, which host code has. */
+#define EMULATOR_FROM_HALF(half, H, to, name, To, nan)                                                                             \
+    EMULATOR_FUNCTION(To, half##2##name##_rd, (H h), (h == h ? emulator_to_integer<To>(floorf(to(h))) : nan))                      \
+    EMULATOR_FUNCTION(To, half##2##name##_ru, (H h), (h == h ? emulator_to_integer<To>(ceilf(to(h))) : nan))                       \
+    EMULATOR_FUNCTION(To, half##2##name##_rn, (H h), (h == h ? emulator_to_integer<To>(rintf(to(h))) : nan))
+#define EMULATOR_FROM_HALF_ALL(half, H, to)                                                                                        \
+    EMULATOR_FROM_HALF(half, H, to, int, int, 0)                                                                                   \
+    EMULATOR_FROM_HALF(half, H, to, uint, unsigned, 0)                                                                             \
+    EMULATOR_FROM_HALF(half, H, to, short, short, 0)                                                                               \
+    EMULATOR_FROM_HALF(half, H, to, ushort, unsigned short, 0)                                                                     \
+    EMULATOR_FROM_HALF(half, H, to, ll, long long, LLONG_MIN)                                                                      \
+    EMULATOR_FROM_HALF(half, H, to, ull, unsigned long long, 1ULL << 63)
+EMULATOR_FROM_HALF_ALL(__half, __half, __half2float)
+EMULATOR_FROM_HALF_ALL(__bfloat16, __nv_bfloat16, __bfloat162float)
+#undef EMULATOR_FROM_HALF_ALL
+#undef EMULATOR_FROM_HALF
 #undef EMULATOR_HALF
 #undef EMULATOR_HALF_SHARED
 #undef EMULATOR_HALF_SHUFFLE

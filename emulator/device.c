@@ -70,6 +70,11 @@ static size_t emulator_in_use(void) {
     return arena_in_use() + heap_in_use();
 }
 
+static void emulator_describe(void *pointer, const char *name, const void *payload, size_t bytes) {
+    (void)payload, (void)bytes; /* the guards are forbidden to kernels */
+    arena_name(pointer, name);
+}
+
 const Device *device_emulator(void) {
     static const Device device = {
         .kind = "emulator",
@@ -86,6 +91,7 @@ const Device *device_emulator(void) {
         .stream = stream_given,
         .in_use = emulator_in_use,
         .forbid = arena_forbid,
+        .describe = emulator_describe,
     };
     return &device;
 }

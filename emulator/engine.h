@@ -43,6 +43,8 @@ int emulator_program_launch(const EmulatorLaunch *launch, EmulatorSite site);
 void emulator_share(void);
 /* Of a file that was bound to an op: work that names no stream goes to the given one (harness/bound.cu). */
 void emulator_bind(void);
+/* What reports call the next array that is allocated. */
+void emulator_name_next(const char *name);
 /* Where blocks of a cooperative launch count their arrivals; NULL in others. */
 unsigned *emulator_grid_barrier(void);
 

@@ -14,7 +14,10 @@
 
 static const size_t ARENA_BYTES = (size_t)64 << 30, PAGE = 4096, ALIGNMENT = 256;
 
+enum { ARRAY_NAME_BYTES = 40 };
+
 typedef struct Allocation {
+    char name[ARRAY_NAME_BYTES]; /* of the variable that has its address; may be empty */
     unsigned char *pages, *data;
     size_t page_bytes, bytes;
     size_t guard_below, guard_above; /* bytes at either end that kernels may not touch */
@@ -26,6 +29,11 @@ static size_t handed_out, in_use;
 static Allocation *allocations; /* by address, for ever: released ones stay to be named in reports */
 static size_t count, room;
 static int opened;
+static const char *next_name;
+
+void emulator_name_next(const char *name) {
+    next_name = name;
+}
 
 static size_t round_up(size_t value, size_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
@@ -68,6 +76,8 @@ Status arena_allocate(size_t bytes, void **out) {
     if (mprotect(pages, page_bytes, opened ? PROT_READ | PROT_WRITE : PROT_NONE) != 0)
         return status_fail(STATUS_MEMORY, "the system gave no memory for %zu bytes of emulated device memory", bytes);
     TRY(record((Allocation){.pages = pages, .data = data, .page_bytes = page_bytes, .bytes = bytes, .live = true}));
+    if (next_name) arena_name(data, next_name);
+    next_name = NULL;
     sanitizer_forbid(pages, page_bytes);
     sanitizer_allow(data, bytes);
     handed_out += page_bytes + PAGE;
@@ -102,6 +112,11 @@ Status arena_release(void *pointer) {
     race_host_released(allocation->pages, allocation->page_bytes);
     values_release(allocation->pages, allocation->page_bytes);
     return STATUS_OK;
+}
+
+void arena_name(const void *pointer, const char *name) {
+    Allocation *allocation = find(pointer);
+    if (allocation) snprintf(allocation->name, sizeof allocation->name, "%s", name);
 }
 
 size_t arena_in_use(void) {
@@ -176,12 +191,15 @@ bool arena_describe(const void *address, char *text, size_t size) {
     const Allocation *a = find(address);
     if (!a) return snprintf(text, size, "an address below all device memory"), true;
     char what[64];
-    const size_t bytes = a->bytes - a->guard_below - a->guard_above, number = (size_t)(a - allocations) + 1;
-    snprintf(what, sizeof what, "device array %zu", number);
+    const size_t bytes = a->bytes - a->guard_below - a->guard_above;
+    if (a->name[0])
+        snprintf(what, sizeof what, "device array %s", a->name);
+    else
+        snprintf(what, sizeof what, "device array %zu", (size_t)(a - allocations) + 1);
     if (a->live)
         describe_within(address, a->data + a->guard_below, bytes, what, text, size);
     else
-        snprintf(text, size, "device allocation %zu (%zu bytes), which has been released", number, bytes);
+        snprintf(text, size, "%s (%zu bytes), which has been released", what, bytes);
     return true;
 }
 

@@ -9,6 +9,8 @@ Status arena_allocate(size_t bytes, void **out);
 /* STATUS_INVALID if it is not the start of a live allocation. */
 Status arena_release(void *pointer);
 size_t arena_in_use(void);
+/* What reports call it. */
+void arena_name(const void *pointer, const char *name);
 /* Host code may touch this allocation, too: managed and pinned memory. */
 void arena_share(void *pointer);
 

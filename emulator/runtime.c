@@ -190,7 +190,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
         {cudaDevAttrManagedMemory, 1},
         {cudaDevAttrUnifiedAddressing, 1},
         {cudaDevAttrCanMapHostMemory, 1},
-        {cudaDevAttrConcurrentManagedAccess, 0},
+        {cudaDevAttrConcurrentManagedAccess, 1},
         {cudaDevAttrMemoryPoolsSupported, 1},
         {cudaDevAttrHostNativeAtomicSupported, 0},
         {cudaDevAttrComputeMode, cudaComputeModeDefault},

@@ -295,6 +295,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device) {
                                    .memoryBusWidth = 64,
                                    .unifiedAddressing = 1,
                                    .managedMemory = 1,
+                                   .concurrentManagedAccess = 1,
                                    .canMapHostMemory = 1,
                                    .concurrentKernels = 1,
                                    .cooperativeLaunch = 1,

@@ -34,15 +34,23 @@ int binding_flags(Binding *binding, int argc, char **argv) {
     return kept;
 }
 
-bool binding_wanted(const Binding *binding, const char *path) {
-    if (binding->call || binding->launch) return true;
+static bool has(const char *path, const char *word) {
     struct stat facts;
     FILE *file = stat(path, &facts) == 0 && S_ISREG(facts.st_mode) ? fopen(path, "r") : NULL; /* a pipe would wait */
     char line[4096];
     bool found = false;
-    while (file && !found && fgets(line, sizeof line, file)) found = strstr(line, "rungs: --") != NULL;
+    while (file && !found && fgets(line, sizeof line, file)) found = strstr(line, word) != NULL;
     if (file) fclose(file);
     return found;
+}
+
+bool binding_wanted(const Binding *binding, const char *path) {
+    return binding->call || binding->launch || has(path, "rungs: --");
+}
+
+const char *binding_advice(const Binding *binding, const char *path) {
+    if (binding_wanted(binding, path) || has(path, "RUNGS_VARIANT")) return "";
+    return "; it has no RUNGS_VARIANT: --call 'FUNCTION(...)' or --launch 'KERNEL<<<...>>>(...)' says how it is called";
 }
 
 /* {"f32": ["f32", "f32"], ...}: of each dtype of the op those of its arrays. */

@@ -210,7 +210,10 @@ static Status try_file(const Binding *binding, const char *op_name, const Op **o
     if (binds) TRY(binding_make(binding, *op, path, bound));
     TRY(registry_add(&(const char *){binds ? bound : path}, 1, *op, entry));
     TRY(modules_need_one(*entry));
-    return (*entry)->variant->error ? status_fail(STATUS_CHECK, "%s", (*entry)->variant->error) : STATUS_OK;
+    if (!(*entry)->variant->error) return STATUS_OK;
+    const char *const advice =
+        strrchr(path, '.') && strncmp(strrchr(path, '.'), ".cu", 3) == 0 ? binding_advice(binding, path) : "";
+    return status_fail(STATUS_CHECK, "%s%s", (*entry)->variant->error, advice);
 }
 
 /* A file that nobody knows: the race detector runs each launch until so many schedules show nothing new (docs/EMULATOR.md). */

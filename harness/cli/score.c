@@ -3,6 +3,7 @@
 #include "cli/binding.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "plan/build.h"
 #include "plan/registry.h"
 #include "record/program.h"
 
@@ -16,13 +17,28 @@ static bool is_file(const char *word) {
     return dot && (strcmp(dot, ".c") == 0 || strcmp(dot, ".cu") == 0 || strcmp(dot, ".py") == 0);
 }
 
+/* Its tunables are `rungs try`'s to judge. */
+static Status check_over(const Op *op, const char *over) {
+    char name[256], id[SPEC_TEXT_MAX];
+    int entries;
+    const VariantEntry *all = registry_variants(&entries);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(over, " "), over);
+    for (int i = 0; i < entries; i++)
+        if (strcmp(all[i].op, op->name) == 0 && request_may_name(&(Request){.pattern = name}, &all[i])) return STATUS_OK;
+    snprintf(id, sizeof id, "%s%s%s", strchr(name, '/') ? "" : op->name, strchr(name, '/') ? "" : "/", name);
+    const Status status = registry_require_variant(id, &all);
+    return status == STATUS_OK ? status_fail(STATUS_INVALID, "%s is no variant of %s", name, op->name)
+                               : status_prefix(status, "--over: ");
+}
+
 static int check(char *const *words, int count, const char *op_name, const char *over) {
     const Op *op;
     bool any = false;
     for (int i = 0; i < count; i++) any = any || is_file(words[i]);
     if (!any) return cli_usage("score", "no file is named: FILE.c, FILE.cu or FILE.py");
     if (!op_name || !over) return cli_usage("score", "--op NAME and --over VARIANT are expected");
-    const Status status = registry_require_op(op_name, &op);
+    Status status = registry_require_op(op_name, &op);
+    if (status == STATUS_OK) status = check_over(op, over);
     return status == STATUS_OK ? 0 : cli_fail(status);
 }
 

@@ -181,8 +181,9 @@ static Status check_growth(Worker *worker) {
 
 /* One call, what is done with its outputs, and their release. again: they are compared with those of the last call. */
 static Status call(Worker *worker, bool guarded, bool again, double *seconds) {
-    /* The first run may load modules and start thread pools; a later one that ends with more memory in use than before may leak. */
-    const bool counted = worker->runs > 0 && worker->device->in_use && !worker->op->sized_by_data;
+    /* The first run may load modules and start thread pools; a later one that ends with more memory in use than before may leak.
+     * What is not timed runs once. */
+    const bool counted = (worker->runs > 0 || !worker->device->timed) && worker->device->in_use && !worker->op->sized_by_data;
     TRY(outputs_poison(worker, true));
     TRY(outputs_begin(worker, guarded));
     TRY(worker->device->wait("preparing the buffers"));

@@ -1,5 +1,7 @@
 // What older programs have: spaces in launches, calls and properties that CUDA 13 has no more, and PTX over several strings.
 #include <cstdio>
+#include <cstdlib>
+#include <cuda_bf16.h>
 #include <cuda_fp16.h> // assert() comes with the runtime
 
 template <typename T> struct Box { T value; };
@@ -16,9 +18,20 @@ __global__ void strings(int *x) {
                  : "l"(x));
     asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(x[1]) : "r"(sum), "r"(2), "r"(5));
     x[1] += (int)__half2float(htanh_approx(__float2half(20)));
+    x[1] += 10 * __half2int_rn(__float2half(2.5f)) + 100 * __bfloat162short_ru(__float2bfloat16(0.5f));
 }
 
+/* Literal zeros of a launch are null pointers here. */
+template <typename T> __global__ void optional(const T *first, T number, T *x, const int *none) {
+    if (!first && !none) x[0] += number;
+}
+
+#if !__CUDACC__
+#error "1 by nvcc"
+#endif
+
 int main() {
+    free(aligned_alloc(64, 100)); // no multiple, as glibc has it
     int *x, host[2], device = 1;
     Box<Box<Box<int>>> box;
     struct cudaDeviceProp properties;
@@ -36,6 +49,8 @@ int main() {
     cudaThreadSynchronize();
     assert(device == 0);
     strings<<<1, 1>>>(x);
+    optional<int><<<1, 1>>>(0, 0, x, 0);
+    optional<<<1, 1>>>((const int *)0, 5, x, 0);
     cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
     printf("%d %d, device %d, %d kHz\n", host[0], host[1], device, properties.clockRate);
     return 0;

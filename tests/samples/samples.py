@@ -2,15 +2,18 @@
 
     samples.py draw REPOSITORY GIT COUNT SEED     prints lines repository@commit:path of programs of HeCBench: folders *-cuda with one .cu file and no data, by
                                                   sha256 of "SEED/FOLDER", the first COUNT
-    samples.py try LIST GIT OUT [WORD...]         tries those (whose paths have one of the words), two at a time; writes a line of JSON for each to OUT
+    samples.py try LIST GIT OUT [WORD...]         tries those (whose paths have one of the words) of which OUT has no line, and adds a line of JSON for each
     samples.py compile LIST GIT OUT MODULES       compiles them only, by cmake/program.py with MODULES (build/release/modules)
-    samples.py table OUT                          counts, and the reason of each that does not compile or run
+    samples.py table OUT [OUT...]                 counts of outcomes, and the reason of each that does not compile or run; of a program the last line counts
+    samples.py outcomes OUT [OUT...]              the outcome of each program, and its words, as JSON
 
-GIT is the git folder of a clone. A program gets the words of `run:` in its Makefile, with numbers above LARGE made smaller. It compiles if `rungs try` starts it, and it runs if it ends by itself
-within SECONDS of processor time with exit code 0 and no failure in its last words, or with a fault that rungs found in a kernel.
+GIT is the git folder of a clone. A program gets the words of `run:` in its Makefile, with numbers above LARGE made smaller: the first size at which it runs without a fault counts. It compiles if
+`rungs try` starts it. `runs`: a kernel was launched, and the program ended by itself within SECONDS of processor time with exit code 0 and no word of a failure. `fault`, `host fault`: rungs found one in
+a kernel, in host code. `no kernel`: it ended well without one, as where Thrust does all, or a second GPU is wanted. `time`, `own check`, `words`: it did not end in time; says that its results are wrong;
+ended otherwise, as it wants other words or data.
 """
 
-import concurrent.futures
+import collections
 import contextlib
 import hashlib
 import io
@@ -26,7 +29,8 @@ import tarfile
 import tempfile
 
 LARGE = 4, 64, 1024
-SECONDS = 40
+SECONDS = int(os.environ.get("SAMPLES_SECONDS", "60"))
+WRONG = re.compile(r"\bFAIL(?:ED|URE|S)?\b|\bincorrect\b|\bmismatch\w*\b|\bwrong\b|do(?:es)? not match", re.IGNORECASE)
 ENDED = -signal.SIGXCPU, 128 + signal.SIGXCPU, 256 - signal.SIGXCPU  # at that limit
 SOURCES = {".cu", ".h", ".cuh", ".hpp", ".c", ".cpp", ".cc", ".md", ".txt", ""}
 RUNGS = os.environ.get("RUNGS", "./rungs")
@@ -88,17 +92,23 @@ def attempt(folder, source, flags, words):
     argv = [RUNGS, "try", source.name, *flags, "--emulator", "address", "--no-sandbox", "--", *words]
     code, stdout, stderr, said = ran(argv, folder, SECONDS)
     if code in ENDED:
-        return {"code": None, "said": f"not within {SECONDS} s of processor time", "faults": []}
-    table = re.split(r"\n\nkernel +launches", stderr)[1:]
-    faults = [line for line in stderr.splitlines() if line.startswith("rungs-emulator: ")]
-    return {
-        "code": code,
-        "said": said,
-        "faults": [fault for fault in faults if "(replay: " in fault and "host code" not in fault][:3],
-        "started": bool(table),
-        "undefined": bool(re.search(r"^\(host code\) .* undefined behaviour$", stderr, re.MULTILINE)),
-        "tail": stdout[-1000:],
-    }
+        return {"code": None, "said": f"not within {SECONDS} s of processor time", "outcome": "time"}
+    own, *table = re.split(r"(?:^|\n)\nkernel +launches", stderr)
+    faults = [line for line in own.splitlines() if line.startswith("rungs-emulator: ") and "(replay: " in line]
+    rows = re.findall(r"^(.*?) {2,}(\d+) +\d+ +\d+  (.*)$", "".join(table), re.MULTILINE)
+    of_host = [found for name, _, found in rows if name == "(host code)" and found != "undefined behaviour"]
+    launches = sum(int(count) for _, count, _ in rows)
+    found = {"code": code, "said": said, "faults": faults[:3], "launches": launches, "tail": (stdout + own)[-1000:]}
+    if code == 2 and said:
+        return found | {"outcome": "refused"}
+    if "host code: Aborted" in own:  # an assertion of its own
+        return found | {"outcome": "words"}
+    if of_host or faults:
+        return found | {"outcome": "host fault" if of_host else "fault"}
+    if WRONG.search(stdout + own):
+        return found | {"outcome": "own check"}
+    ended = code == 0 or any(name == "(host code)" for name, *_ in rows)
+    return found | {"outcome": "words" if not ended else "runs" if launches else "no kernel"}
 
 
 def extract(folder, commit, paths, to):
@@ -118,12 +128,18 @@ def laid_out(line, folder):
         here = pathlib.Path(to) / path.parent
         extract(folder, commit, [str(path.parent)], to)
         texts = [file.read_text(errors="replace") for file in here.iterdir() if file.is_file()]
-        beside = {name for text in texts for name in re.findall(r"\.\./([\w-]+)/", text)}
+        beside = {name for text in texts for name in re.findall(r"\.\./([\w-]+)", text)}
         for name in sorted(beside):
-            with contextlib.suppress(subprocess.CalledProcessError):  # a clone may lack large files
+            paths = git(folder, "ls-tree", "-r", "--name-only", commit, f"src/{name}").decode().splitlines()
+            try:
                 extract(folder, commit, [f"src/{name}"], to)
+            except subprocess.CalledProcessError:  # a clone may lack large files
+                extract(folder, commit, [path for path in paths if pathlib.PurePath(path).suffix in SOURCES - {""}], to)
         make = (here / "Makefile").read_text() if (here / "Makefile").exists() else ""
-        named = set(re.findall(r"[\w./-]+\.(?:cpp|cc|cu)\b", make)) - set(
+        objects = [
+            f"{name}{ending}" for name in re.findall(r"[\w./-]+(?=\.o\b)", make) for ending in (".cpp", ".cc", ".cu")
+        ]
+        named = {*objects, *re.findall(r"[\w./-]+\.(?:cpp|cc|cu)\b", make)} - set(
             re.findall(r'include\s*"([^"]+)"', "\n".join(texts))
         )
         more = sorted(name for name in named if name != path.name and (here / name).exists())
@@ -139,56 +155,63 @@ def compile_all(listed, folder, out, made):
     modules.prepare(project, {"asan"}, False)
     with open(out, "a") as file:
         for line in pathlib.Path(listed).read_text().splitlines():
-            row = {
-                "program": pathlib.PurePath(line).parent.name,
-                "compiles": True,
-                "runs": False,
-                "code": 0,
-                "faults": [],
-            }
+            name = pathlib.PurePath(line).parent.name.removesuffix("-cuda")
+            row = {"program": name, "outcome": "compiles", "words": [], "code": 0, "faults": []}
             with laid_out(line, folder) as (here, path, more, flags, _), contextlib.chdir(here):
                 compiler, row["said"] = program.Compiler(project, program.Arguments(flags).flags), ""
                 try:
                     texts = [compiler.text(pathlib.Path(name)) for name in (path.name, *more)]
                     compiler.program(texts, "asan", here)
                 except modules.Refused as error:
-                    row |= {"compiles": False, "said": str(error)}
+                    row |= {"outcome": "refused", "said": str(error)}
             print(json.dumps(row), file=file, flush=True)
 
 
 def try_one(line, folder):
     with laid_out(line, folder) as (here, path, more, flags, words):
+        best = None
         for largest in LARGE:
-            found = attempt(here, pathlib.Path(path.name), [*more, *flags], smaller(words, largest))
-            compiles = found["code"] != 2 or not found["said"]
-            own_check = re.search(r"\bFAIL(ED|URE)?\b|\bfailed\b", found.get("tail", ""))
-            runs = compiles and bool(
-                found["faults"] or ((found["code"] == 0 or found.get("undefined")) and not own_check)
-            )
-            if runs or not compiles or found["code"] is None:
+            given = smaller(words, largest)
+            if best and given == best["words"]:
                 break
-        return {"program": path.parent.name, "compiles": compiles, "runs": runs, **found}
+            found = attempt(here, pathlib.Path(path.name), [*more, *flags], given)
+            found = {"program": path.parent.name.removesuffix("-cuda"), "words": given, **found}
+            if best is None or found["outcome"] == "runs" or best["outcome"] in ("words", "no kernel"):
+                best = found
+            if found["outcome"] in ("runs", "refused", "time", "host fault"):
+                break
+        return best
 
 
 def try_all(listed, folder, out, chosen):
     lines = [line for line in pathlib.Path(listed).read_text().splitlines() if line and not line.startswith("#")]
     lines = [line for line in lines if not chosen or any(word in line for word in chosen)]
-    with concurrent.futures.ThreadPoolExecutor(2) as pool, open(out, "w") as file:
-        for found in pool.map(lambda line: try_one(line, folder), lines):
-            print(json.dumps(found), file=file, flush=True)
+    done = {row["program"] for row in rows_of([out])} if pathlib.Path(out).exists() else set()
+    with open(out, "a") as file:
+        for line in lines:
+            if pathlib.PurePath(line).parent.name.removesuffix("-cuda") not in done:
+                print(json.dumps(try_one(line, folder)), file=file, flush=True)
 
 
-def table(out):
-    rows = [json.loads(line) for line in pathlib.Path(out).read_text().splitlines()]
-    print(
-        f"{len(rows)} programs, {sum(row['compiles'] for row in rows)} compile, {sum(row['runs'] for row in rows)} run"
-    )
-    for row in rows:
-        if not row["runs"] or row["faults"]:
-            print(
-                f"{row['program']}: {'run' if row['runs'] else 'compiled' if row['compiles'] else 'refused'}, exit code {row['code']}: "
-                f"{(row['said'] or (row['faults'] or [row.get('tail', '')[-150:]])[0])[:300]!r}"
-            )
+def rows_of(outs):
+    rows = [json.loads(line) for out in outs for line in pathlib.Path(out).read_text().splitlines()]
+    return {row["program"]: row for row in rows}.values()
+
+
+def table(outs):
+    rows = rows_of(outs)
+    print(f"{len(rows)} programs: {dict(collections.Counter(row['outcome'] for row in rows).most_common())}")
+    for row in sorted(rows, key=lambda row: row["outcome"]):
+        if row["outcome"] != "runs":
+            said = row["said"] or (row["faults"] or [row.get("tail", "")[-150:]])[0]
+            print(f"{row['program']}: {row['outcome']}, exit code {row['code']}: {said[:300]!r}")
+
+
+def outcomes(outs):
+    kinds = {}
+    for row in rows_of(outs):
+        kinds.setdefault(row["outcome"], {})[row["program"]] = " ".join(row["words"])
+    print(json.dumps(kinds, indent=1, sort_keys=True))
 
 
 if __name__ == "__main__":
@@ -199,5 +222,7 @@ if __name__ == "__main__":
         compile_all(*words)
     elif verb == "try":
         try_all(words[0], words[1], words[2], words[3:])
+    elif verb == "outcomes":
+        outcomes(words)
     else:
-        table(words[0])
+        table(words)

@@ -1,6 +1,10 @@
 """All problems of levels 1 and 2 of a checkout of KernelBench, at reduced sizes, on the CPU and in one process: which are recognised (the bound is
 derived) or estimated; whether Model itself in f32 and bf16 is within the bound, and Model with inputs and parameters cut to bf16, outside of it.
 
+Level 2 of ScalingIntelligence/KernelBench@423217d9, PyTorch 2.15 (2026-11-28): of 100 problems 89 are recognised, Model passes in f32 and bf16 in all
+of these, and the cut fails in 88 (65 sums all sigmoids). Refused are five whose output is a constant at such sizes (9, 23, 36, 80, 83), and 66 for its
+dropout. In 38, 50 and 72 PyTorch has no avg_pool3d of bf16 on a CPU; 3 and 34 cannot be made smaller, as a width is a number of channels.
+
     RUNGS_PYTHON kernelbench_sweep.py KERNELBENCH [PART OF A NAME...]     not in CI: it needs the checkout and PyTorch
 """
 
@@ -20,6 +24,7 @@ import torch
 from peer_protocol import Failure
 
 MOST = 500_000  # elements of a problem's inputs
+LARGEST = 32, 16, 8, 4  # numbers of a problem: the first of these that makes it so small
 
 
 def halved(value, most):
@@ -32,16 +37,19 @@ def halved(value, most):
     return value if value <= most or value < 200 else 33
 
 
-def reduced(text):
-    """Whole numbers at the top of the file, halved until they are small."""
+def reduced(text, most):
+    """Whole numbers at the top of the file, halved until none is larger."""
     tree, known = ast.parse(text), {}
     for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        if isinstance(node, ast.Assign):
             with contextlib.suppress(Exception):
-                name = node.targets[0].id
-                value = eval(compile(ast.Expression(node.value), name, "eval"), {}, known)
-                known[name] = halved(value, 4 if "batch" in name.lower() else 32)
-                node.value = ast.parse(repr(known[name]), mode="eval").body
+                target = node.targets[0]
+                names = [target.id] if isinstance(target, ast.Name) else [item.id for item in target.elts]
+                value = eval(compile(ast.Expression(node.value), str(names), "eval"), {}, known)
+                limit = min(most, 4) if "batch" in names[0].lower() else most // 8 if "group" in names[0] else most
+                value = halved(value, limit)
+                known.update(zip(names, [value] if isinstance(target, ast.Name) else value))
+                node.value = ast.parse(repr(value), mode="eval").body
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
@@ -75,11 +83,15 @@ def tried(problem):
 
 
 def take(path, folder):
-    text = reduced(path.read_text())
-    (folder / "problem.py").write_text(text)
-    module, out = kernelbench.load(folder / "problem.py"), io.StringIO()
-    if sum(x.numel() for x in module.get_inputs() if torch.is_tensor(x)) > MOST:
+    for most in LARGEST:
+        text = reduced(path.read_text(), most)
+        (folder / "problem.py").write_text(text)
+        module = kernelbench.load(folder / "problem.py")
+        if sum(x.numel() for x in module.get_inputs() if torch.is_tensor(x)) <= MOST:
+            break
+    else:
         return "large", "not tried"
+    out = io.StringIO()
     with contextlib.redirect_stdout(out):
         kernelbench.describe(folder, "kb_it", hashlib.sha256(text.encode()).hexdigest())
     told = out.getvalue().splitlines()[-1]

@@ -78,7 +78,7 @@ def test_types_of_the_case_and_empty_arrays(folder):
 def test_a_wrong_call_is_found(folder):
     done, row = attempt(folder, "n=1003", "--launch", "twice_kernel<<<ceil(n/256), 256>>>(y, x, n + 1)")
     assert done.returncode == 1
-    assert "out of bounds: read of 4 bytes" in row["reason"]
+    assert "out of bounds: read of 4 bytes at 0 bytes past the end of device array x (4012 bytes)" in row["reason"]
     assert "paste.cu:9" in row["reason"]
     done, row = attempt(folder, "n=1003", "--call", "twice1(y, x, n - 1, 256)")
     assert row["verdict"] == "fail"
@@ -100,9 +100,21 @@ def test_a_value_that_was_never_set_is_found(folder, written, verdict):
     assert row["verdict"] == verdict, done.stderr
     if verdict == "error":
         assert (
-            "uninitialised value: byte 128 of device array 2 (4012 bytes), which is copied to the host" in row["reason"]
+            "uninitialised value: byte 128 of device array y (4012 bytes), which is copied to the host" in row["reason"]
         )
         assert "shared memory held before anything was written there; kernel twice, at unset.cu:5" in row["reason"]
+
+
+def test_memory_that_a_call_keeps_is_a_leak_and_what_the_first_keeps_is_none(folder):
+    text = f'#include "{FILE}"\nvoid keeps(float *y, float *x, int n, bool once) {{\n    static float *kept;\n'
+    text += (
+        "    if (!once || !kept) cudaMalloc(&kept, 4 * n);\n    twice_kernel<<<CEIL_DIV(n, 128), 128>>>(y, x, n);\n}\n"
+    )
+    (folder / "keeps.cu").write_text(text)
+    for once, verdict in (("false", "fail"), ("true", "pass")):
+        done, row = attempt(folder, "n=1003", "--call", f"keeps(y, x, n, {once})", file=folder / "keeps.cu")
+        assert row["verdict"] == verdict, done.stderr
+        assert ("leaks memory: one run ended with 4012 more bytes in use" in (row["reason"] or "")) == (once == "false")
 
 
 @pytest.mark.parametrize("stream", ["own", "cudaStreamPerThread", "cudaStreamLegacy"])
@@ -135,6 +147,13 @@ def test_what_cannot_be_bound_is_named(folder, words, said):
     assert done.returncode in (1, 2)
     assert row is None
     assert said in done.stderr
+
+
+def test_a_file_without_a_binding_says_what_it_lacks(folder):
+    (folder / "k.cu").write_text("__global__ void k(float *y) { y[threadIdx.x] = 1; }\n")
+    done, row = attempt(folder, "n=100", file=folder / "k.cu")
+    assert (done.returncode, row) == (1, None)
+    assert "it has no RUNGS_VARIANT: --call 'FUNCTION(...)' or --launch" in done.stderr
 
 
 def test_flags_of_nvcc_and_headers_beside_it(folder):

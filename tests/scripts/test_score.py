@@ -124,3 +124,6 @@ def test_what_is_wrong_with_the_words(folder, files):
     expect_error(call("score", files[0], "--op", "dubble", "--over", "cpu_loop"), 2, "did you mean 'double'?")
     expect_error(call("score", folder / "none.c", *SHOWN), 2, "none.c: No such file")
     expect_error(call("score", files[0], *SHOWN, "--resume"), 2, "--resume", "--out")
+    expect_error(
+        call("score", files[0], "--op", "double", "--over", "cpu_lop"), 2, "--over", "did you mean 'double/cpu_loop'?"
+    )
