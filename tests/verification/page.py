@@ -52,7 +52,11 @@ PARENT = "A short run leaves no time for the parent's clock, which has it reject
 RARE = "It is wrong, or another number, once in 300 calls: `tests/scripts/test_bits.py` has it found by repeated calls (`--bits`), which these short runs leave out."
 PRIORITY = "It is right, and gains nothing on a machine that does nothing else."
 UNHEARD = "Its times are honest: what a process says after its last reply is not read."
+CHANCE = "Some of its rows are rejected, by chance; in the others it takes longer than the work does."
 REASONS = {
+    "double/peer_cheat_ahead": CHANCE,
+    "double/peer_cheat_native_thread": CHANCE,
+    "double/cpu_cheat_counts_calls": CHANCE,
     "rolling/cpu_cheat_windows": DIFFERENCES,
     "double/peer_cheat_last_of_sample": SPARED,
     "double/peer_cheat_finalizer": SPARED,
