@@ -124,7 +124,8 @@ def test_a_timed_row_has_ranges(folder, worker_folder, variant):
             f"a range for each of {count} samples {mode}",
         )
     calls = sum(row["timing"][mode]["count"] * row["timing"][mode]["calls_per_sample"] for mode in ("cold", "hot"))
-    expect(seen["times"][f"call {variant}"] > calls, f"a range for each of {calls} timed calls and for the others")
+    least = calls * 2 // 3  # a sample may have up to a third fewer
+    expect(seen["times"][f"call {variant}"] > least, f"a range for each of {least} timed calls and for the others")
 
 
 @needs_emulator
