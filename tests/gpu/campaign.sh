@@ -39,10 +39,10 @@ mv "$out/rows.jsonl.gz.new" "$out/rows.jsonl.gz"
 cp "$log" "$out/part-$(date -u +%Y%m%dT%H%M%SZ).txt"
 printf '%s: %s, %s rows, %s bytes unpacked\n' "$out/rows.jsonl.gz" "$(du -h "$out/rows.jsonl.gz" | cut -f1)" \
     "$(grep -c '"kind":"row"' "$work/rows.jsonl")" "$(stat -c %s "$work/rows.jsonl")"
-left=$(grep -o '^[0-9]* rows did not fit the budget' "$log" | cut -d' ' -f1 || true)
+left=$(grep -oE '^[0-9]+ rows? did not fit the budget' "$log" | cut -d' ' -f1,2 || true)
 if [ "$status" -gt 1 ] && [ "$status" -ne 3 ]; then exit "$status"; fi
 if [ -n "$left" ]; then
-    echo "remains: $left rows; call this again"
+    echo "remains: $left; call this again"
     exit 1
 fi
 echo "remains: nothing"
