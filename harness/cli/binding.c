@@ -49,7 +49,7 @@ bool binding_wanted(const Binding *binding, const char *path) {
 }
 
 const char *binding_advice(const Binding *binding, const char *path) {
-    if (binding_wanted(binding, path) || has(path, "RUNGS_VARIANT")) return "";
+    if (!binding_is_cuda(path) || binding_wanted(binding, path) || has(path, "RUNGS_VARIANT")) return "";
     return "; it has no RUNGS_VARIANT: --call 'FUNCTION(...)' or --launch 'KERNEL<<<...>>>(...)' says how it is called";
 }
 

@@ -21,7 +21,7 @@ bool binding_is_cuda(const char *path);
 int binding_flags(Binding *binding, int argc, char **argv);
 /* Is the file to be bound, by an option or by a comment of its own? */
 bool binding_wanted(const Binding *binding, const char *path);
-/* The end of a message about a file that cannot be compiled. */
+/* The end of a message about a file that cannot be compiled: what a CUDA file without a binding lacks; "" for others. */
 const char *binding_advice(const Binding *binding, const char *path);
 /* Writes the file that makes the call; `made` is its path. */
 Status binding_make(const Binding *binding, const Op *op, const char *path, char made[PATH_MAX]);

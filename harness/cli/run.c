@@ -211,9 +211,7 @@ static Status try_file(const Binding *binding, const char *op_name, const Op **o
     TRY(registry_add(&(const char *){binds ? bound : path}, 1, *op, entry));
     TRY(modules_need_one(*entry));
     if (!(*entry)->variant->error) return STATUS_OK;
-    const char *const advice =
-        strrchr(path, '.') && strncmp(strrchr(path, '.'), ".cu", 3) == 0 ? binding_advice(binding, path) : "";
-    return status_fail(STATUS_CHECK, "%s%s", (*entry)->variant->error, advice);
+    return status_fail(STATUS_CHECK, "%s%s", (*entry)->variant->error, binding_advice(binding, path));
 }
 
 /* A file that nobody knows: the race detector runs each launch until so many schedules show nothing new (docs/EMULATOR.md). */

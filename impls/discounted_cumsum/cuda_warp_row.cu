@@ -4,7 +4,7 @@
  * through shared memory. A row of f16 or bf16 up to 1024 elements is a warp's: two or four loads a thread, scanned side by side.
  * Rows of other warps are never waited for.
  * Traffic: each element once in and once out.
- * Rounding: sums and powers in double (f16 and bf16: in float), to the dtype once. A chain of 2 VECTOR + log2(LANES) steps, and one for each warp of a row.
+ * Rounding: sums and powers in double (f16 and bf16: in float), to the dtype once. A chain of 2 VECTOR + log2(LANES) steps, and one for each warp or load of a row.
  * Limits: rows of at most 8192 elements of two bytes, 4096 floats or 2048 doubles; 1024 elements where a row's length is no multiple of a load's, which is then
  *   an element. One factor to a row, no reset, all terms. A row with a sum that is not finite is done again, one element after the
  *   other, so that an infinity goes where the recurrence takes it.
