@@ -5,7 +5,7 @@
  *     WorkOf<T>         the same, but double for float, too
  *     wide(x)           an element as such a number: exact
  *     (T)sum            the nearest element, ties to even
- *     Pack<T, N>        N elements as one load or store */
+ *     Pack<T, N>        N elements as one load or store; pack_wide(), pack_narrow(): as numbers */
 #pragma once
 
 #include "kernel.h"
@@ -13,6 +13,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <string.h>
 #include <type_traits>
 
 template <typename T> struct Stored { using Sum = float; };
@@ -34,6 +35,52 @@ static __host__ __device__ inline float wide(__nv_bfloat16 x) {
 }
 
 template <typename T, unsigned N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
+
+/* Two elements of two bytes in one register. As two elements they would be two registers, which come together again. */
+template <typename T> struct PairOf { using Type = __half2; };
+template <> struct PairOf<__nv_bfloat16> { using Type = __nv_bfloat162; };
+
+static __device__ inline float2 pair_wide(__half2 pair) {
+    return __half22float2(pair);
+}
+static __device__ inline float2 pair_wide(__nv_bfloat162 pair) {
+    return __bfloat1622float2(pair);
+}
+static __device__ inline void pair_narrow(float2 x, __half2 *pair) {
+    *pair = __float22half2_rn(x);
+}
+static __device__ inline void pair_narrow(float2 x, __nv_bfloat162 *pair) {
+    *pair = __float22bfloat162_rn(x);
+}
+
+/* A pack as numbers, and numbers as a pack. */
+template <typename T, unsigned N> static __device__ inline void pack_wide(const Pack<T, N> &pack, SumOf<T> (&to)[N]) {
+    if constexpr (sizeof(T) == 2 && N % 2 == 0) {
+#pragma unroll
+        for (unsigned k = 0; k < N; k += 2) {
+            typename PairOf<T>::Type pair;
+            memcpy(&pair, &pack.at[k], sizeof pair);
+            const float2 both = pair_wide(pair);
+            to[k] = both.x, to[k + 1] = both.y;
+        }
+    } else {
+#pragma unroll
+        for (unsigned k = 0; k < N; k++) to[k] = wide(pack.at[k]);
+    }
+}
+template <typename T, unsigned N> static __device__ inline void pack_narrow(const SumOf<T> (&from)[N], Pack<T, N> *pack) {
+    if constexpr (sizeof(T) == 2 && N % 2 == 0) {
+#pragma unroll
+        for (unsigned k = 0; k < N; k += 2) {
+            typename PairOf<T>::Type pair;
+            pair_narrow(make_float2(from[k], from[k + 1]), &pair);
+            memcpy(&pack->at[k], &pair, sizeof pair);
+        }
+    } else {
+#pragma unroll
+        for (unsigned k = 0; k < N; k++) pack->at[k] = (T)from[k];
+    }
+}
 
 /* call.operator()<T>() for the dtype of the case. */
 template <typename Call> static Status with_storage(const VariantArgs *args, Call call) {

@@ -17,26 +17,23 @@
 
 constexpr unsigned THREADS = 128;
 
-/* gamma^(VECTOR 2^s): what a sum 2^s lanes away is worth; `whole`: what enters the group is worth behind it. */
+/* gamma^(VECTOR 2^s): what a sum 2^s lanes away is worth, and 0 where the group has no such lane, before this one (up) or behind
+ * it; `after_up`, `after_down`: what enters the group is worth at this lane; `whole`: behind the group. */
 template <typename Sum, unsigned LANES> struct GroupPowers {
-    Sum by[6], whole;
-    __device__ GroupPowers(Sum gamma, unsigned vector) {
+    Sum up[6], down[6], after_up = 1, after_down = 1, whole;
+    __device__ GroupPowers(Sum gamma, unsigned vector, unsigned lane) {
         Sum power = gamma;
+        const unsigned behind = LANES - 1 - lane;
         for (unsigned v = 1; v < vector; v *= 2) power *= power;
 #pragma unroll
         for (unsigned s = 0; 1u << s < LANES; s++) {
-            by[s] = power;
+            up[s] = lane >= 1u << s ? power : 0;
+            down[s] = behind >= 1u << s ? power : 0;
+            if (lane >> s & 1) after_up *= power;
+            if (behind >> s & 1) after_down *= power;
             power *= power;
         }
         whole = power;
-    }
-    /* What enters the group is worth so many lanes further on. */
-    __device__ Sum after(unsigned lanes) const {
-        Sum power = 1;
-#pragma unroll
-        for (unsigned s = 0; 1u << s < LANES; s++)
-            if (lanes >> s & 1) power *= by[s];
-        return power;
     }
 };
 
@@ -44,16 +41,15 @@ template <typename Sum, unsigned LANES> struct GroupPowers {
  * leaves it. own: the lane's sum. */
 template <typename Sum, unsigned LANES, bool UP>
 static __device__ Sum lanes_scan(const GroupPowers<Sum, LANES> &powers, unsigned lane, Sum own, Sum *carry) {
-    const unsigned place = UP ? lane : LANES - 1 - lane;
     Sum sum = own;
 #pragma unroll
-    for (unsigned s = 0; 1u << s < LANES; s++) {
-        const Sum other = UP ? __shfl_up_sync(ALL_LANES, sum, 1u << s, LANES) : __shfl_down_sync(ALL_LANES, sum, 1u << s, LANES);
-        if (place >= 1u << s) sum += powers.by[s] * other;
-    }
+    for (unsigned s = 0; 1u << s < LANES; s++)
+        sum += UP ? powers.up[s] * __shfl_up_sync(ALL_LANES, sum, 1u << s, LANES)
+                  : powers.down[s] * __shfl_down_sync(ALL_LANES, sum, 1u << s, LANES);
     const Sum before = UP ? __shfl_up_sync(ALL_LANES, sum, 1, LANES) : __shfl_down_sync(ALL_LANES, sum, 1, LANES);
     const Sum total = __shfl_sync(ALL_LANES, sum, UP ? LANES - 1 : 0, LANES);
-    const Sum into = (place == 0 ? 0 : before) + powers.after(place) * *carry;
+    const bool first = lane == (UP ? 0 : LANES - 1);
+    const Sum into = (first ? 0 : before) + (UP ? powers.after_up : powers.after_down) * *carry;
     *carry = total + powers.whole * *carry;
     return into;
 }
@@ -116,26 +112,31 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIG
         double gradient = 0;
 #pragma unroll
         for (unsigned c = 0; c < CHUNKS; c++) {
+            SumOf<T> value[VECTOR];
+            pack_wide(x[c], value);
             Sum sum = 0;
 #pragma unroll
-            for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (Sum)wide(x[c].at[at(k)]);
+            for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (Sum)value[at(k)];
             into[c] = lanes_scan<Sum, LANES, true>(powers, lane, sum, &carry);
         }
         *finite = *finite && isfinite(carry);
         carry = 0;
 #pragma unroll
         for (unsigned c = CHUNKS; c-- > 0;) {
+            SumOf<T> value[VECTOR];
+            pack_wide(dy[c], value);
             Sum sum = 0;
 #pragma unroll
-            for (unsigned k = VECTOR; k-- > 0;) sum = sum * gamma + (Sum)wide(dy[c].at[at(k)]);
+            for (unsigned k = VECTOR; k-- > 0;) sum = sum * gamma + (Sum)value[at(k)];
             Sum running = lanes_scan<Sum, LANES, false>(powers, lane, sum, &carry), before[VECTOR], products = 0;
             if (WIDER) carried_into(c, into[c], gamma, before, finite);
 #pragma unroll
             for (unsigned k = VECTOR; k-- > 0;) {
-                running = running * gamma + (Sum)wide(dy[c].at[at(k)]);
-                dy[c].at[at(k)] = (T)(SumOf<T>)running;
+                running = running * gamma + (Sum)value[at(k)];
+                value[at(k)] = (SumOf<T>)running;
                 if (WIDER && !is_first(c, k)) products += running * before[k];
             }
+            pack_narrow(value, &dy[c]);
             gradient += (double)products;
             *finite = *finite && isfinite(products);
             *finite = *finite && isfinite(running);
@@ -152,10 +153,12 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIG
     }
     /* What is carried into each element of a chunk, of which `carried` comes into the first. */
     __device__ void carried_into(unsigned c, Sum carried, Sum gamma, Sum (&before)[VECTOR], bool *finite) const {
+        SumOf<T> value[VECTOR];
+        pack_wide(x[c], value);
 #pragma unroll
         for (unsigned k = 0; k < VECTOR; k++) {
             before[k] = carried;
-            carried = carried * gamma + (Sum)wide(x[c].at[at(k)]);
+            carried = carried * gamma + (Sum)value[at(k)];
         }
         *finite = *finite && isfinite(carried);
     }
@@ -182,7 +185,7 @@ static __global__ void __launch_bounds__(THREADS)
         const double gamma = exists ? (double)view.factor(row, 0) : 0;
         bool finite = true;
         typedef WorkOf<T> Sum;
-        double own = part.differentiate((Sum)gamma, GroupPowers<Sum, LANES>((Sum)gamma, VECTOR), &finite);
+        double own = part.differentiate((Sum)gamma, GroupPowers<Sum, LANES>((Sum)gamma, VECTOR, part.lane), &finite);
         part.store_dx(dx + start, exists);
         const unsigned fine = __ballot_sync(ALL_LANES, finite);
         __syncwarp(); /* dx is written, before some of it is written again */

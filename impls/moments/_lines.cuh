@@ -1,7 +1,7 @@
 /* _lines.cuh - how the CUDA variants without shape limits cut a matrix [rows, cols]: into lines, slabs and chunks.
  *
- * Loads are 16 bytes wide (a pack: 4 floats or 2 doubles; of types of 16 and 8 bits 4 elements, too, 8 or 4 bytes, for 8 columns
- * of a thread spill registers: 2.3 times the time of float). `fold` rows are glued into one line, so that a line is a whole number
+ * Loads are 16 bytes wide (a pack: 8 elements of 16 bits, 4 floats or 2 doubles; of types of 8 bits 8 elements, too, for a thread
+ * has no registers for 16 columns). `fold` rows are glued into one line, so that a line is a whole number
  * of packs: 4 rows of an odd number of floats, 1 row of a multiple of 4. Element e of a line belongs to column e % cols. A narrow
  * matrix has few columns but long lines, and neighbouring threads always read neighbouring memory.
  *
@@ -35,7 +35,7 @@ struct MomentsPlan {
     { "chunks", "chunks of rows; 0: as many as the device takes at once", PARAM_INT, "0", 0, 1e6, NULL }
 
 __host__ __device__ constexpr size_t pack_elements(size_t size) {
-    return size < 4 ? 4 : 16 / size;
+    return size < 4 ? 8 : 16 / size;
 }
 
 /* Few enough chunks that all blocks are resident at once, and as many as that allows. If the slabs alone are more than that, or

@@ -96,8 +96,7 @@ template <typename T, int ORDER> static size_t slab_shared_bytes(const MomentsPl
 
 /* What a thread reads: whole lines of its pack, LINES loads in flight. */
 template <typename T, int ORDER, unsigned IN_FLIGHT = (ORDER > 4 ? 4 : 8)> struct SlabReader {
-    using Column = ShiftedColumn<SumOf<T>, ORDER>;
-    static constexpr unsigned SIZE = PACK<T>, LINES = IN_FLIGHT;
+    static constexpr unsigned LINES = IN_FLIGHT;
     size_t line, end, turn, stride;
     const T *at;
     LinePack<T> batch[LINES];
@@ -112,51 +111,40 @@ template <typename T, int ORDER, unsigned IN_FLIGHT = (ORDER > 4 ? 4 : 8)> struc
         for (unsigned u = 0; u < LINES; u++)
             if (line + u * turn < end) batch[u] = pack_load(at + u * stride);
     }
-    __device__ void push_all(Column *column) {
+    /* push(pack) for each line. */
+    template <typename Push> __device__ void push_all(Push push) {
         while (line + (LINES - 1) * turn < end) {
 #pragma unroll
-            for (unsigned u = 0; u < LINES; u++) {
-#pragma unroll
-                for (unsigned j = 0; j < SIZE; j++) column[j].push(wide(batch[u].at[j]));
-            }
+            for (unsigned u = 0; u < LINES; u++) push(batch[u]);
             line += LINES * turn;
             at += LINES * stride;
             load();
         }
 #pragma unroll
-        for (unsigned u = 0; u < LINES; u++) { /* the last few lines, fewer than LINES */
-            if (line + u * turn >= end) continue;
-#pragma unroll
-            for (unsigned j = 0; j < SIZE; j++) column[j].push(wide(batch[u].at[j]));
-        }
+        for (unsigned u = 0; u < LINES; u++) /* the last few lines, fewer than LINES */
+            if (line + u * turn < end) push(batch[u]);
     }
 };
 
-/* All threads of a block: their columns' sums in shared memory. */
-template <typename T, int ORDER>
-static __device__ SlabSums<T, ORDER> slab_sums(const MomentsPlan &plan, const MomentsPart &part,
-                                               ShiftedColumn<SumOf<T>, ORDER> *column, double *shared) {
+/* All threads of a block: their columns' sums in shared memory. column(j): what the thread has of column j of its pack. */
+template <typename T, int ORDER, typename Column>
+static __device__ SlabSums<T, ORDER> slab_sums(const MomentsPlan &plan, const MomentsPart &part, double *shared, Column column) {
     constexpr unsigned SIZE = PACK<T>;
     const unsigned x = threadIdx.x % plan.tx, groups = sum_groups(plan), columns = plan.tx * SIZE;
     const bool by_warps = groups < plan.ty;
-    if (by_warps) {
-        for (unsigned distance = 16; distance >= plan.tx; distance /= 2) {
-#pragma unroll
-            for (unsigned j = 0; j < SIZE; j++) lanes_join(&column[j], distance);
-        }
-    }
     const SlabSums<T, ORDER> sums = {shared, shared + SlabSums<T, ORDER>::threads_count(columns, groups), columns, groups};
     const unsigned group = by_warps ? threadIdx.x / 32 : part.y;
-    if (by_warps ? threadIdx.x % 32 < plan.tx : part.y < groups) {
 #pragma unroll
-        for (unsigned j = 0; j < SIZE; j++) {
-            double *const to = sums.threads + group * columns + x * SIZE + j;
-            const Range<SumOf<T>> range = column[j].extremes.done();
+    for (unsigned j = 0; j < SIZE; j++) {
+        ShiftedColumn<SumOf<T>, ORDER> own = column(j);
+        for (unsigned distance = 16; by_warps && distance >= plan.tx; distance /= 2) lanes_join(&own, distance);
+        if (!(by_warps ? threadIdx.x % 32 < plan.tx : part.y < groups)) continue;
+        double *const to = sums.threads + group * columns + x * SIZE + j;
+        const Range<SumOf<T>> range = own.extremes.done();
 #pragma unroll
-            for (unsigned p = 0; p < ORDER; p++) to[p * groups * columns] = column[j].s[p];
-            to[ORDER * groups * columns] = (double)range.low;
-            to[(ORDER + 1) * groups * columns] = (double)range.high;
-        }
+        for (unsigned p = 0; p < ORDER; p++) to[p * groups * columns] = own.s[p];
+        to[ORDER * groups * columns] = (double)range.low;
+        to[(ORDER + 1) * groups * columns] = (double)range.high;
     }
     sums.reduce();
     return sums;

@@ -3,14 +3,14 @@
  * in all blocks, the column's first row. So the sums of threads, of blocks and of chunks simply add up. A second kernel, one block
  * for a few columns, adds the chunks' sums and moves them to the mean; it is launched early (early_launch.cuh), so its blocks wait
  * in their places for the last sums. A matrix of few rows has one block for each pack of columns, and no second kernel.
- * Traffic: 1 read of the matrix in loads of 16 bytes (f16, bf16: 8, e4m3, e5m2: 4), 8 in flight per thread; 40 bytes (order 4) per column and chunk, written once and
- *   read once from the L2 cache. 2 launches; 1 if there is a single chunk of whole rows.
- * Rounding: in double. The first row is one of the data, so it is at most sqrt(n) sigma from the mean, and sums exceed the moments
+ * Traffic: 1 read of the matrix in loads of 16 bytes (e4m3, e5m2: 8), 8 in flight per thread; 40 bytes (order 4) per column and
+ *   chunk, written once and read once from the L2 cache. 2 launches; 1 if there is a single chunk of whole rows.
+ * Rounding: in double; within a thread types below 32 bits in float (_narrow.cuh). The first row is one of the data, so it is at most sqrt(n) sigma from the mean, and sums exceed the moments
  *   n-fold at most, however far out it is: relative errors of n 2^-53. That is below the bound of float data for any n, not for
  * doubles.
  * Limits: no float64, no weights: the first row may weigh next to nothing.
  * Origin: shifted sums by Chan, Golub and LeVeque 1983; ours. */
-#include "_slab.cuh"
+#include "_narrow.cuh"
 #include "common/early_launch.cuh"
 
 static const ParamSpec TUNABLES[] = {AUTO_SLAB_TUNABLE, SLAB_THREADS_TUNABLE, CHUNKS_TUNABLE, {}};
@@ -61,20 +61,44 @@ static __global__ void __launch_bounds__(WIDE ? WIDE_THREADS : MOMENTS_THREADS, 
     constexpr unsigned SIZE = PACK<T>;
     DYN_SHARED(double, shared);
     const MomentsPart part = part_of_thread<T>(plan);
-    constexpr unsigned IN_FLIGHT = ORDER > 4 ? 4 : WIDE ? 12 : 8;
+    constexpr unsigned IN_FLIGHT = ORDER > 4 ? 4 : sizeof(T) == 2 ? (WIDE ? 8 : 6) : WIDE ? 12 : 8;
     SlabReader<T, ORDER, IN_FLIGHT> reader(view, plan, part);
-    ShiftedColumn<float, ORDER> column[SIZE];
-#pragma unroll
-    for (unsigned j = 0; j < SIZE; j++)
-        column[j].center = part.works ? first_row(view, line_column(plan, view.cols, part.offset + j)) : 0;
-    reader.push_all(column);
-#pragma unroll
-    for (unsigned j = 0; j < SIZE; j++)
+    const auto fresh = [&](unsigned j) { /* a column before its first element */
+                                         ShiftedColumn<float, ORDER> column;
+                                         column.center =
+                                             part.works ? first_row(view, line_column(plan, view.cols, part.offset + j)) : 0;
+                                         return column;
+    };
+    const auto finish = [&](unsigned j, ShiftedColumn<float, ORDER> column) {
         if (part.works && part.has_rest && part.offset + j < plan.rest)
-            column[j].push(wide(view.x[plan.lines * plan.line + part.offset + j]));
-
-    early_allow(); /* the merge's blocks take their places while this one adds up */
-    const SlabSums<T, ORDER> sums = slab_sums<T>(plan, part, column, shared);
+            column.push(wide(view.x[plan.lines * plan.line + part.offset + j]));
+        return column;
+    };
+    SlabSums<T, ORDER> sums;
+    if constexpr (sizeof(T) < sizeof(float)) {
+        const size_t count = reader.line < reader.end ? (reader.end - reader.line + plan.ty - 1) / plan.ty : 0;
+        NarrowColumns<T, ORDER> narrow;
+        narrow.open(reader.batch, count);
+        reader.push_all([&](const LinePack<T> &pack) { narrow.push(pack); });
+        early_allow();
+        sums = slab_sums<T, ORDER>(plan, part, shared, [&](unsigned j) {
+            ShiftedColumn<float, ORDER> column = fresh(j);
+            if (count > 0 && !narrow.join(j, count, &column))
+                for (size_t line = part.begin; line < part.end; line += plan.ty)
+                    column.push(wide(view.x[line * plan.line + part.offset + j]));
+            return finish(j, column);
+        });
+    } else {
+        ShiftedColumn<float, ORDER> column[SIZE];
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) column[j] = fresh(j);
+        reader.push_all([&](const LinePack<T> &pack) {
+#pragma unroll
+            for (unsigned j = 0; j < SIZE; j++) column[j].push(pack.at[j]);
+        });
+        early_allow(); /* the merge's blocks take their places while this one adds up */
+        sums = slab_sums<T, ORDER>(plan, part, shared, [&](unsigned j) { return finish(j, column[j]); });
+    }
     const unsigned columns = sums.columns;
     const size_t first = part.offset - threadIdx.x % plan.tx * SIZE; /* of the slab */
     for (unsigned c = threadIdx.x; c < columns && first + c < plan.line; c += blockDim.x) {
@@ -153,6 +177,8 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
                                       "its own point in each block");
     if (moments_weighted(args))
         return variant_refuse(reason, "weights: the first row may weigh next to nothing; cuda_two_pass_grid reads twice");
+    if (dtype_is_narrow(args->problem->dtype) && !case_is_usual(args->problem))
+        return variant_refuse(reason, "accumulate=f64: a thread adds f16, bf16, e4m3 and e5m2 in float; cuda_welford does not");
     const size_t needed = shared_bytes(args), most = device_block_shared_max();
     if (needed <= most) return true;
     return variant_refuse(reason, "shared memory: a block takes %zu bytes, this device has %zu; set a smaller slab", needed, most);

@@ -120,7 +120,10 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     ShiftedColumn<T, ORDER> column[SIZE];
 #pragma unroll
     for (unsigned j = 0; j < SIZE; j++) column[j].center = center[j];
-    reader.push_all(column);
+    reader.push_all([&](const LinePack<T> &pack) {
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) column[j].push(pack.at[j]);
+    });
 #pragma unroll
     for (unsigned j = 0; j < SIZE; j++) {
         if (!part.works || !part.has_rest || part.offset + j >= plan.rest) continue;
@@ -128,7 +131,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
         if (chunk_lines == 0) column[j].center = center[j] = rest;
         column[j].push(rest);
     }
-    const SlabSums<T, ORDER> sums = slab_sums<T>(plan, part, column, shared);
+    const SlabSums<T, ORDER> sums = slab_sums<T, ORDER>(plan, part, shared, [&](unsigned j) { return column[j]; });
     const unsigned x = threadIdx.x % plan.tx;
     if (part.y == 0) { /* threads[0] is free: the centers for the threads that finish a column */
 #pragma unroll

@@ -40,7 +40,7 @@ template <typename T, typename A, int ORDER, bool WEIGHTED> struct WelfordColumn
 
 /* partials: [chunks * fold, cols]. If that is one row, the outputs are written at once. */
 template <typename T, typename A, int ORDER, bool WEIGHTED>
-static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
+static __global__ void __launch_bounds__(MOMENTS_THREADS, sizeof(T) < sizeof(float) ? 1 : BLOCKS_PER_SM)
     rows_kernel(MomentsView<T> view, MomentsPlan plan, CentralPartial<SumOf<T>, A, ORDER> *partials) {
     using Partial = CentralPartial<SumOf<T>, A, ORDER>;
     using Column = WelfordColumn<SumOf<T>, A, ORDER, WEIGHTED>;

@@ -111,6 +111,53 @@ template <unsigned G, Move MOVE, typename A> __device__ A group_scan_exclusive(A
     return others == 0 ? A() : exclusive;
 }
 
+/* K elements that follow one another in shared memory. Those of 16 bits are read as words of two: K is even, and where the first is
+ * the second of a word (odd = 1), words are shifted. */
+template <typename T, unsigned K> struct Elements {
+    const T *from;
+    __device__ Elements(const T *at, unsigned) : from(at) {}
+    __device__ T operator[](unsigned r) const { return from[r]; }
+};
+template <typename T, unsigned K> struct ElementPairs {
+    static_assert(sizeof(T) == 2 && K % 2 == 0);
+    uint32_t words[K / 2];
+    __device__ ElementPairs(const T *at, unsigned odd) {
+        const uint32_t *const from = (const uint32_t *)(at - odd);
+        uint32_t word = from[0];
+#pragma unroll
+        for (unsigned i = 0; i < K / 2; i++) {
+            const uint32_t next = i + 1 < K / 2 || odd ? from[i + 1] : 0;
+            words[i] = __funnelshift_r(word, next, 16 * odd);
+            word = next;
+        }
+    }
+    __device__ float operator[](unsigned r) const {
+        Pack<T, 2> pair;
+        float both[2];
+        memcpy(&pair, &words[r / 2], sizeof pair);
+        pack_wide(pair, both);
+        return both[r % 2];
+    }
+};
+template <unsigned K> struct Elements<__half, K> : ElementPairs<__half, K> { using ElementPairs<__half, K>::ElementPairs; };
+template <unsigned K> struct Elements<__nv_bfloat16, K> : ElementPairs<__nv_bfloat16, K> {
+    using ElementPairs<__nv_bfloat16, K>::ElementPairs;
+};
+/* And back, to the beginning of a word. */
+template <unsigned K, typename T> static __device__ inline void put_elements(T *to, const SumOf<T> (&values)[K]) {
+    if constexpr (sizeof(T) == 2) {
+#pragma unroll
+        for (unsigned r = 0; r < K; r += 2) {
+            Pack<T, 2> pair;
+            pack_narrow({values[r], values[r + 1]}, &pair);
+            *(Pack<T, 2> *)(to + r) = pair;
+        }
+    } else {
+#pragma unroll
+        for (unsigned r = 0; r < K; r++) to[r] = (T)values[r];
+    }
+}
+
 /* Begins: staged[j] = x[first - halo + j] for j < count; 0, which no complete window sees, where that is outside the array. Ends
  * with async_copy_wait() and a barrier. first, halo and count are multiples of COPY_BYTES; x need not be. */
 template <typename T> __device__ void stage(const RollingView<T> &view, size_t first, unsigned halo, unsigned count, T *staged) {

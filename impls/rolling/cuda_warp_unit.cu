@@ -45,8 +45,9 @@ __device__ void sum_up_units(const T *own, UnitMiddle middle, unsigned before, A
             A all; /* of the first unit only the rest is in shared memory */
             if (q < before && (q > 0 || middle.rest == 0)) {
                 const SumOf<T> shift = SPREAD ? wide(unit[0]) : 0;
+                const Elements<T, K> part(unit + lane * K, 0);
 #pragma unroll
-                for (unsigned r = 0; r < K; r++) all.push(wide(unit[lane * K + r]) - shift);
+                for (unsigned r = 0; r < K; r++) all.push(wide(part[r]) - shift);
             }
             all = group_reduce<G>(all);
             if (lane == 0 && q < before) whole[q] = all;
@@ -156,6 +157,7 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     using A = UnitAggregate<S, AGG>;
     constexpr bool SPREAD = aggregate_is_spread(AGG);
     constexpr unsigned FEW = G < 8 ? G : 8;
+    constexpr bool LATER = AGG == AGG_STD || sizeof(T) == 2; /* outputs are kept until all are there */
     constexpr bool BULK = G > 1 && THREADS < THREADS_MAX; /* tiles of a few KiB, or of most threads, gain nothing by bulk copies */
     const unsigned w = (unsigned)view.window, tile = blockDim.x * K, unit = threadIdx.x / G;
     const unsigned before = middle.whole + (middle.rest > 0);
@@ -165,10 +167,10 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     A *const whole = (A *)(own + tile), *const rest = whole + before + blockDim.x / G;
     load_tile<BULK>(view, first, halo, halo + tile, staged, (BulkBarrier *)(rest + before + blockDim.x / G));
     const S unit_shift = SPREAD ? wide(own[unit * G * K]) : 0;
-    const T *const left = mine - (w - 1);
+    const Elements<T, K> elements(mine, 0);
     A all_mine;
 #pragma unroll
-    for (unsigned r = 0; r < K; r++) all_mine.push(wide(mine[r]) - unit_shift);
+    for (unsigned r = 0; r < K; r++) all_mine.push(wide(elements[r]) - unit_shift);
     A below = group_scan_exclusive<G, FROM_BELOW>(all_mine);
     if (before > 0) {
         all_mine.merge(below);
@@ -182,6 +184,7 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
                            : gather_middle<A, SPREAD, G * K, G>(own, middle, per.middle, before, unit, whole, rest, &shift);
     if constexpr (SPREAD) below.shift((S)(threadIdx.x % G * K), unit_shift - shift);
     base.merge(below);
+    const Elements<T, K> left(mine - (w - 1), (w - 1) % 2);
     A suffix[K], all_left;
 #pragma unroll
     for (unsigned r = K; r-- > 0;) {
@@ -191,20 +194,17 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     base.merge(group_scan_exclusive<G, FROM_ABOVE>(all_left));
     __syncthreads(); /* what follows overwrites elements that are left of others */
     A prefix = base;
-    S variances[K];
+    S outputs[K];
 #pragma unroll
     for (unsigned r = 0; r < K; r++) {
-        prefix.push(wide(mine[r]) - shift);
+        prefix.push(wide(elements[r]) - shift);
         A output = prefix;
         output.merge(suffix[r]);
-        variances[r] = finish<AGG>(output, per.window, per.degree);
-        if (AGG != AGG_STD) mine[r] = (T)variances[r];
+        outputs[r] = finish<AGG>(output, per.window, per.degree);
+        if (!LATER) mine[r] = (T)outputs[r];
     }
-    if constexpr (AGG == AGG_STD) {
-        square_roots(variances, variances);
-#pragma unroll
-        for (unsigned r = 0; r < K; r++) mine[r] = (T)variances[r];
-    }
+    if constexpr (AGG == AGG_STD) square_roots(outputs, outputs);
+    if constexpr (LATER) put_elements(mine, outputs);
     store_warp<BULK>(view, first, threadIdx.x / WARP * WARP * K, WARP * K, own);
 }
 
@@ -217,9 +217,9 @@ template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(25
 }
 
 /* How windows from `from` on are cut: K outputs for each of G lanes, `threads` to a block, and `blocks` to a multiprocessor, which
- * is what the compiler may use registers for. Odd K: lanes K elements apart read from different banks. The last one of the table
- * that begins at or before the window and fits into the shared memory of a block is taken. Units of var and std are at most about
- * two thirds of a window, so that the shift is the mean of at least a third of it. */
+ * is what the compiler may use registers for. Odd K, of 16 bits twice an odd number: lanes K elements apart read from different
+ * banks. The last one of the table that begins at or before the window and fits into the shared memory of a block is taken. Units
+ * of var and std are at most about two thirds of a window, so that the shift is the mean of at least a third of it. */
 struct Cut {
     unsigned from, k, g, threads, blocks;
 };
@@ -228,7 +228,7 @@ struct CutTable {
     unsigned count;
     Cut list[11];
 };
-template <bool F64, bool SPREAD>
+template <size_t SIZE, bool SPREAD>
 constexpr CutTable CUTS = {7,
                            {{4, 3, 1, 64, 16},
                             {10, 9, 1, 64, 12},
@@ -238,40 +238,60 @@ constexpr CutTable CUTS = {7,
                             {4201, 27, 32, 256, 2},
                             {7001, 15, 32, 256, 3}}};
 template <>
-constexpr CutTable CUTS<true, true> = {11,
-                                       {{4, 3, 1, 64, 24},
-                                        {6, 5, 1, 64, 16},
-                                        {10, 9, 1, 64, 12},
-                                        {14, 13, 1, 64, 10},
-                                        {81, 11, 4, 128, 7},
-                                        {157, 13, 8, 128, 6},
-                                        {451, 15, 16, 128, 6},
-                                        {801, 15, 32, 192, 4},
-                                        {1401, 25, 32, 160, 3},
-                                        {2501, 25, 32, 256, 2},
-                                        {7001, 15, 32, 256, 3}}};
+constexpr CutTable CUTS<8, true> = {11,
+                                    {{4, 3, 1, 64, 24},
+                                     {6, 5, 1, 64, 16},
+                                     {10, 9, 1, 64, 12},
+                                     {14, 13, 1, 64, 10},
+                                     {81, 11, 4, 128, 7},
+                                     {157, 13, 8, 128, 6},
+                                     {451, 15, 16, 128, 6},
+                                     {801, 15, 32, 192, 4},
+                                     {1401, 25, 32, 160, 3},
+                                     {2501, 25, 32, 256, 2},
+                                     {7001, 15, 32, 256, 3}}};
 template <>
-constexpr CutTable CUTS<false, false> = {7,
-                                         {{4, 3, 1, 128, 8},
-                                          {10, 9, 1, 128, 8},
-                                          {16, 15, 1, 128, 8},
-                                          {61, 15, 4, 128, 8},
-                                          {501, 15, 8, 128, 8},
-                                          {1501, 15, 32, 256, 4},
-                                          {2001, 39, 32, 256, 3}}};
+constexpr CutTable CUTS<4, false> = {7,
+                                     {{4, 3, 1, 128, 8},
+                                      {10, 9, 1, 128, 8},
+                                      {16, 15, 1, 128, 8},
+                                      {61, 15, 4, 128, 8},
+                                      {501, 15, 8, 128, 8},
+                                      {1501, 15, 32, 256, 4},
+                                      {2001, 39, 32, 256, 3}}};
 template <>
-constexpr CutTable CUTS<false, true> = {11,
-                                        {{4, 3, 1, 128, 12},
-                                         {6, 5, 1, 128, 8},
-                                         {10, 9, 1, 128, 8},
-                                         {16, 15, 1, 128, 6},
-                                         {61, 15, 4, 128, 10},
-                                         {121, 23, 4, 128, 6},
-                                         {277, 23, 8, 128, 6},
-                                         {401, 27, 8, 128, 6},
-                                         {801, 27, 16, 128, 6},
-                                         {1501, 31, 32, 192, 4},
-                                         {7001, 31, 32, 256, 3}}};
+constexpr CutTable CUTS<4, true> = {11,
+                                    {{4, 3, 1, 128, 12},
+                                     {6, 5, 1, 128, 8},
+                                     {10, 9, 1, 128, 8},
+                                     {16, 15, 1, 128, 6},
+                                     {61, 15, 4, 128, 10},
+                                     {121, 23, 4, 128, 6},
+                                     {277, 23, 8, 128, 6},
+                                     {401, 27, 8, 128, 6},
+                                     {801, 27, 16, 128, 6},
+                                     {1501, 31, 32, 192, 4},
+                                     {7001, 31, 32, 256, 3}}};
+
+template <>
+constexpr CutTable CUTS<2, false> = {7,
+                                     {{4, 2, 1, 128, 8},
+                                      {11, 10, 1, 128, 8},
+                                      {15, 14, 1, 128, 8},
+                                      {31, 30, 1, 128, 6},
+                                      {61, 30, 2, 128, 6},
+                                      {121, 30, 4, 128, 6},
+                                      {1501, 30, 32, 256, 3}}};
+template <>
+constexpr CutTable CUTS<2, true> = {8,
+                                    {{4, 2, 1, 128, 12},
+                                     {10, 6, 1, 128, 8},
+                                     {16, 10, 1, 128, 8},
+                                     {46, 30, 1, 128, 5},
+                                     {91, 30, 2, 128, 5},
+                                     {181, 30, 4, 128, 5},
+                                     {721, 30, 16, 128, 5},
+                                     {1501, 30, 32, 192, 3}}};
 
 static UnitMiddle middle_of(size_t window, Cut cut) {
     const size_t unit = (size_t)cut.g * cut.k, length = window - 1 - unit;
@@ -308,15 +328,20 @@ static unsigned choose(const VariantArgs *args, const CutTable &table, Cut *cut)
 }
 static unsigned cut_of(const VariantArgs *args, Cut *cut) {
     const bool spread = aggregate_is_spread((Aggregate)rolling_aggregate(args));
-    if (args->problem->dtype == DTYPE_F64)
-        return spread ? choose(args, CUTS<true, true>, cut) : choose(args, CUTS<true, false>, cut);
-    return spread ? choose(args, CUTS<false, true>, cut) : choose(args, CUTS<false, false>, cut);
+    switch (dtype_size(args->problem->dtype)) {
+    case 8:
+        return spread ? choose(args, CUTS<8, true>, cut) : choose(args, CUTS<8, false>, cut);
+    case 4:
+        return spread ? choose(args, CUTS<4, true>, cut) : choose(args, CUTS<4, false>, cut);
+    default:
+        return spread ? choose(args, CUTS<2, true>, cut) : choose(args, CUTS<2, false>, cut);
+    }
 }
 
 /* Launches entry `chosen` of the table, I or a later one. */
 template <typename T, Aggregate AGG, unsigned I>
 static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut, unsigned chosen) {
-    constexpr CutTable TABLE = CUTS<sizeof(T) == 8, aggregate_is_spread(AGG)>;
+    constexpr CutTable TABLE = CUTS<sizeof(T), aggregate_is_spread(AGG)>;
     constexpr Cut MADE = TABLE.list[I];
     if constexpr (I + 1 < TABLE.count)
         if (chosen > I) return launch_units<T, AGG, I + 1>(args, view, cut, chosen);
