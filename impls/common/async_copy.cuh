@@ -1,4 +1,5 @@
-/* async_copy.cuh - global to shared memory without a register in between (cp.async, compute capability 8.0), 16 bytes at a time. */
+/* async_copy.cuh - global to shared memory without a register in between (cp.async, compute capability 8.0), 16 bytes at a time,
+ * or 8. */
 #pragma once
 
 #include "kernel.h"
@@ -11,6 +12,15 @@ static __device__ inline void async_copy_16(void *shared, const void *global) {
                  : "memory");
 #else
     *(int4 *)shared = *(const int4 *)global;
+#endif
+}
+
+static __device__ inline void async_copy_8(void *shared, const void *global) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((unsigned)__cvta_generic_to_shared(shared)), "l"(global)
+                 : "memory");
+#else
+    *(int2 *)shared = *(const int2 *)global;
 #endif
 }
 
@@ -30,10 +40,10 @@ static __device__ inline void async_copy_group() {
 #endif
 }
 
-/* Waits for all groups that the calling thread has closed but the latest. */
-static __device__ inline void async_copy_wait_but_one() {
+/* Waits for all groups that the calling thread has closed but the latest LEFT. */
+template <int LEFT> static __device__ inline void async_copy_wait_but() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group 1;" ::: "memory");
+    asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 #endif
 }
 

@@ -164,9 +164,15 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIG
     }
 };
 
+/* Blocks of an SM that are there at once: what a lane holds of a row decides the registers. Where rows have to wait, a launch has
+ * as many blocks, each with its share of the rows: a block too many would find no place until the others are done. */
+static constexpr unsigned resident_blocks(size_t element, unsigned chunks) {
+    return chunks == 1 ? 10 : chunks == 2 ? 8 : chunks == 4 ? (element == 2 ? 6 : element == 4 ? 4 : 5) : 3;
+}
+
 /* partials: a number of each block, to be added up; null: dgamma has one for each row, or the only block's. */
 template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIGHT>
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS, resident_blocks(sizeof(T), CHUNKS))
     row_kernel(DiscountView<T> view, const T *dy, T *dx, double *partials, void *dgamma) {
     constexpr unsigned ROWS = THREADS / LANES;
     __shared__ GradientSum totals[WARP];
@@ -220,10 +226,6 @@ static __global__ void __launch_bounds__(GRADIENT_SUM_THREADS) sum_kernel(const 
 }
 
 /* ---- Host. */
-/* At most, where blocks take turns: 8 are there at once with 64 registers to a thread, 4 or 5 with what most kernels of two bytes
- * have. */
-constexpr size_t BLOCKS_PER_SM = 8, BLOCKS_PER_SM_NARROW = 20;
-
 /* How a row is dealt to lanes. */
 struct RowShape {
     unsigned vector, lanes, chunks;
@@ -246,8 +248,8 @@ struct RowPlan {
 };
 
 static RowPlan row_plan(const VariantArgs *args) {
-    const bool narrow = dtype_size(args->problem->dtype) == 2;
-    RowPlan plan = {row_shape(args), device_sm_count() * (narrow ? BLOCKS_PER_SM_NARROW : BLOCKS_PER_SM), false};
+    RowPlan plan = {row_shape(args), 0, false};
+    plan.blocks = device_sm_count() * resident_blocks(dtype_size(args->problem->dtype), plan.shape.chunks);
     const size_t needed = divide_up(discount_batch(args), THREADS / plan.shape.lanes);
     if (needed < plan.blocks) plan.blocks = needed;
     plan.adds_blocks = discount_gamma_per(args) == DISCOUNT_GAMMA_ALL && plan.blocks > 1;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "_slab.cuh"
+#include "common/async_copy.cuh"
 
 /* Two elements, for extremes: minima and maxima that keep a NaN. Elements of 8 bits become halves, which is exact. */
 template <typename T> static __device__ inline typename PairOf<T>::Type pair_at(const Pack<T, 8> &pack, unsigned k) {
@@ -30,9 +31,13 @@ template <typename T, int ORDER> struct NarrowColumns {
     float s[ORDER][SIZE] = {}; /* s[p - 1] = sum ((x - center) scale)^p */
     Pair low[SIZE / 2], high[SIZE / 2];
 
-    /* From the first of a thread's lines, `count` of which it has. */
-    __device__ void open(const LinePack<T> *batch, size_t count) {
+    /* From the first of a thread's lines, `stride` apart, `count` of which it has. */
+    __device__ void open(const LinePack<T> *first_lines, unsigned stride, size_t count) {
         const unsigned opening = (unsigned)(count < OPENING ? count : OPENING);
+        LinePack<T> batch[OPENING];
+#pragma unroll
+        for (unsigned u = 0; u < OPENING; u++)
+            if (u < opening) batch[u] = first_lines[u * stride];
 #pragma unroll
         for (unsigned k = 0; k < SIZE / 2; k++) {
             float2 sum = {}, first = {};
@@ -103,3 +108,63 @@ template <typename T, int ORDER> struct NarrowColumns {
         return true;
     }
 };
+
+/* A thread's lines on their way through shared memory: registers could not hold as many as have to be in flight, beside the sums.
+ * Nobody else reads them, so there is no barrier. */
+template <typename T> struct NarrowLines {
+    static constexpr unsigned STAGES = 8;
+    LinePack<T> *ring; /* the thread's first; the next is blockDim.x away */
+    const T *at;       /* of the line that is fetched next */
+    size_t stride, left;
+
+    __device__ void fetch(unsigned stage) {
+        if (left > 0) {
+            if constexpr (sizeof(LinePack<T>) == 16)
+                async_copy_16(ring + stage * blockDim.x, at);
+            else
+                async_copy_8(ring + stage * blockDim.x, at);
+            at += stride;
+            left--;
+        }
+        async_copy_group(); /* maybe of nothing: groups are counted */
+    }
+    __device__ LinePack<T> arrived(unsigned stage) const {
+        using Whole = std::conditional_t<sizeof(LinePack<T>) == 16, int4, int2>;
+        const Whole whole = *(const Whole *)(ring + stage * blockDim.x);
+        LinePack<T> pack;
+        memcpy(&pack, &whole, sizeof pack); /* one load, whatever is done with its parts */
+        return pack;
+    }
+};
+
+/* The sums of the calling thread's `count` lines. ring: NarrowLines::STAGES packs for each thread of the block. */
+template <typename T, int ORDER>
+static __device__ NarrowColumns<T, ORDER> narrow_sums(const MomentsView<T> &view, const MomentsPlan &plan, const MomentsPart &part,
+                                                      size_t count, LinePack<T> *ring) {
+    constexpr unsigned STAGES = NarrowLines<T>::STAGES;
+    NarrowLines<T> lines = {ring + threadIdx.x, view.x + part.begin * plan.line + part.offset, plan.ty * plan.line, count};
+    for (unsigned stage = 0; stage < STAGES; stage++) lines.fetch(stage);
+    async_copy_wait_but<STAGES - NarrowColumns<T, ORDER>::OPENING>();
+    NarrowColumns<T, ORDER> columns;
+    columns.open(lines.ring, blockDim.x, count);
+    for (; count >= STAGES; count -= STAGES) {
+#pragma unroll
+        for (unsigned stage = 0; stage < STAGES; stage++) {
+            async_copy_wait_but<STAGES - 1>();
+            columns.push(lines.arrived(stage));
+            lines.fetch(stage);
+        }
+    }
+#pragma unroll 1
+    for (unsigned stage = 0; stage < count; stage++) {
+        async_copy_wait_but<STAGES - 1>();
+        columns.push(lines.arrived(stage));
+        lines.fetch(stage);
+    }
+    async_copy_wait();
+    return columns;
+}
+
+template <typename T> static size_t narrow_ring_bytes(unsigned threads) {
+    return NarrowLines<T>::STAGES * sizeof(LinePack<T>) * threads;
+}

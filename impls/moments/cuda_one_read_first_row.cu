@@ -53,6 +53,23 @@ static __device__ void write_column(const MomentsView<T> &view, size_t c, float 
     moments_write(view, c, Central<double, ORDER>::about((double)first, (double)view.rows, sums), all.range);
 }
 
+/* Column j of a thread's pack, before its first element. */
+template <int ORDER, typename T>
+static __device__ ShiftedColumn<float, ORDER> empty_column(const MomentsView<T> &view, const MomentsPlan &plan,
+                                                           const MomentsPart &part, unsigned j) {
+    ShiftedColumn<float, ORDER> column;
+    column.center = part.works ? first_row(view, line_column(plan, view.cols, part.offset + j)) : 0;
+    return column;
+}
+/* And with the element that lies after the last complete line. */
+template <int ORDER, typename T>
+static __device__ ShiftedColumn<float, ORDER> with_rest(const MomentsView<T> &view, const MomentsPlan &plan,
+                                                        const MomentsPart &part, unsigned j, ShiftedColumn<float, ORDER> column) {
+    if (part.works && part.has_rest && part.offset + j < plan.rest)
+        column.push(wide(view.x[plan.lines * plan.line + part.offset + j]));
+    return column;
+}
+
 /* WIDE: matrices of many columns have blocks of WIDE_THREADS, so that a thread has the registers for 12 loads in flight.
  * partials: [chunks * fold, cols]. If that is one row, the outputs are written at once. */
 template <typename T, int ORDER, bool WIDE>
@@ -61,43 +78,30 @@ static __global__ void __launch_bounds__(WIDE ? WIDE_THREADS : MOMENTS_THREADS, 
     constexpr unsigned SIZE = PACK<T>;
     DYN_SHARED(double, shared);
     const MomentsPart part = part_of_thread<T>(plan);
-    constexpr unsigned IN_FLIGHT = ORDER > 4 ? 4 : sizeof(T) == 2 ? (WIDE ? 8 : 6) : WIDE ? 12 : 8;
-    SlabReader<T, ORDER, IN_FLIGHT> reader(view, plan, part);
-    const auto fresh = [&](unsigned j) { /* a column before its first element */
-                                         ShiftedColumn<float, ORDER> column;
-                                         column.center =
-                                             part.works ? first_row(view, line_column(plan, view.cols, part.offset + j)) : 0;
-                                         return column;
-    };
-    const auto finish = [&](unsigned j, ShiftedColumn<float, ORDER> column) {
-        if (part.works && part.has_rest && part.offset + j < plan.rest)
-            column.push(wide(view.x[plan.lines * plan.line + part.offset + j]));
-        return column;
-    };
     SlabSums<T, ORDER> sums;
     if constexpr (sizeof(T) < sizeof(float)) {
-        const size_t count = reader.line < reader.end ? (reader.end - reader.line + plan.ty - 1) / plan.ty : 0;
-        NarrowColumns<T, ORDER> narrow;
-        narrow.open(reader.batch, count);
-        reader.push_all([&](const LinePack<T> &pack) { narrow.push(pack); });
+        const size_t count = part.works && part.begin < part.end ? (part.end - part.begin + plan.ty - 1) / plan.ty : 0;
+        const NarrowColumns<T, ORDER> narrow = narrow_sums<T, ORDER>(view, plan, part, count, (LinePack<T> *)shared);
+        __syncthreads(); /* the memory is used again */
         early_allow();
         sums = slab_sums<T, ORDER>(plan, part, shared, [&](unsigned j) {
-            ShiftedColumn<float, ORDER> column = fresh(j);
+            ShiftedColumn<float, ORDER> column = empty_column<ORDER>(view, plan, part, j);
             if (count > 0 && !narrow.join(j, count, &column))
                 for (size_t line = part.begin; line < part.end; line += plan.ty)
                     column.push(wide(view.x[line * plan.line + part.offset + j]));
-            return finish(j, column);
+            return with_rest(view, plan, part, j, column);
         });
     } else {
+        SlabReader<T, ORDER, (ORDER > 4 ? 4 : WIDE ? 12 : 8)> reader(view, plan, part);
         ShiftedColumn<float, ORDER> column[SIZE];
 #pragma unroll
-        for (unsigned j = 0; j < SIZE; j++) column[j] = fresh(j);
+        for (unsigned j = 0; j < SIZE; j++) column[j] = empty_column<ORDER>(view, plan, part, j);
         reader.push_all([&](const LinePack<T> &pack) {
 #pragma unroll
             for (unsigned j = 0; j < SIZE; j++) column[j].push(pack.at[j]);
         });
         early_allow(); /* the merge's blocks take their places while this one adds up */
-        sums = slab_sums<T, ORDER>(plan, part, shared, [&](unsigned j) { return finish(j, column[j]); });
+        sums = slab_sums<T, ORDER>(plan, part, shared, [&](unsigned j) { return with_rest(view, plan, part, j, column[j]); });
     }
     const unsigned columns = sums.columns;
     const size_t first = part.offset - threadIdx.x % plan.tx * SIZE; /* of the slab */
@@ -139,13 +143,19 @@ static __global__ void __launch_bounds__(REDUCE_THREADS)
 }
 
 /* ---- Host. */
+template <typename T, int ORDER> static size_t block_bytes(const MomentsPlan &plan) {
+    const size_t sums = slab_shared_bytes<T, ORDER>(plan),
+                 ring = sizeof(T) < sizeof(float) ? narrow_ring_bytes<T>(plan.threads) : 0;
+    return sums > ring ? sums : ring;
+}
+
 template <typename T, int ORDER> static Status launch_all(const VariantArgs *args) {
     const MomentsView<T> view = moments_view<T>(args);
     const MomentsPlan plan = plan_of(args);
     ColumnSums<ORDER> *const partials = (ColumnSums<ORDER> *)args->scratch;
     TRY(launch(plan.threads == WIDE_THREADS ? rows_kernel<T, ORDER, true> : rows_kernel<T, ORDER, false>,
-               {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(plan.threads), slab_shared_bytes<T, ORDER>(plan), args->stream},
-               view, plan, partials));
+               {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(plan.threads), block_bytes<T, ORDER>(plan), args->stream}, view,
+               plan, partials));
     if (plan_partial_rows(plan) == 1) return STATUS_OK;
     const unsigned tx = merge_columns(view.cols);
     return launch_early(merge_kernel<T, ORDER>, {dim3((unsigned)divide_up(view.cols, tx)), dim3(REDUCE_THREADS), 0, args->stream},
@@ -166,9 +176,8 @@ static size_t scratch_bytes(const VariantArgs *args) {
 
 static size_t shared_bytes(const VariantArgs *args) {
     const MomentsPlan plan = plan_of(args);
-    return moments_with_narrow(args, [args, &plan]<typename T>() {
-        return moments_order(args) > 4 ? slab_shared_bytes<T, 6>(plan) : slab_shared_bytes<T, 4>(plan);
-    });
+    return moments_with_narrow(
+        args, [args, &plan]<typename T>() { return moments_order(args) > 4 ? block_bytes<T, 6>(plan) : block_bytes<T, 4>(plan); });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
