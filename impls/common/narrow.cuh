@@ -44,7 +44,9 @@ static __device__ inline float2 pair_wide(__half2 pair) {
     return __half22float2(pair);
 }
 static __device__ inline float2 pair_wide(__nv_bfloat162 pair) {
-    return __bfloat1622float2(pair);
+    uint32_t bits;
+    memcpy(&bits, &pair, sizeof bits);
+    return make_float2(__uint_as_float(bits << 16), __uint_as_float(bits & 0xffff0000)); /* two instructions, not three */
 }
 static __device__ inline void pair_narrow(float2 x, __half2 *pair) {
     *pair = __float22half2_rn(x);

@@ -118,15 +118,20 @@ template <typename T> struct NarrowLines {
     size_t stride, left;
 
     __device__ void fetch(unsigned stage) {
-        if (left > 0) {
-            if constexpr (sizeof(LinePack<T>) == 16)
-                async_copy_16(ring + stage * blockDim.x, at);
-            else
-                async_copy_8(ring + stage * blockDim.x, at);
-            at += stride;
-            left--;
-        }
-        async_copy_group(); /* maybe of nothing: groups are counted */
+        if constexpr (sizeof(LinePack<T>) == 16)
+            async_copy_16(ring + stage * blockDim.x, at);
+        else
+            async_copy_8(ring + stage * blockDim.x, at);
+        at += stride;
+        left--;
+        async_copy_group();
+    }
+    /* If there is one left. Groups are counted, so there is one, maybe of nothing. */
+    __device__ void fetch_rest(unsigned stage) {
+        if (left > 0)
+            fetch(stage);
+        else
+            async_copy_group();
     }
     __device__ LinePack<T> arrived(unsigned stage) const {
         using Whole = std::conditional_t<sizeof(LinePack<T>) == 16, int4, int2>;
@@ -143,23 +148,24 @@ static __device__ NarrowColumns<T, ORDER> narrow_sums(const MomentsView<T> &view
                                                       size_t count, LinePack<T> *ring) {
     constexpr unsigned STAGES = NarrowLines<T>::STAGES;
     NarrowLines<T> lines = {ring + threadIdx.x, view.x + part.begin * plan.line + part.offset, plan.ty * plan.line, count};
-    for (unsigned stage = 0; stage < STAGES; stage++) lines.fetch(stage);
+    for (unsigned stage = 0; stage < STAGES; stage++) lines.fetch_rest(stage);
     async_copy_wait_but<STAGES - NarrowColumns<T, ORDER>::OPENING>();
     NarrowColumns<T, ORDER> columns;
     columns.open(lines.ring, blockDim.x, count);
-    for (; count >= STAGES; count -= STAGES) {
+    while (lines.left >= STAGES) {
 #pragma unroll
         for (unsigned stage = 0; stage < STAGES; stage++) {
             async_copy_wait_but<STAGES - 1>();
             columns.push(lines.arrived(stage));
             lines.fetch(stage);
         }
+        count -= STAGES;
     }
 #pragma unroll 1
     for (unsigned stage = 0; stage < count; stage++) {
         async_copy_wait_but<STAGES - 1>();
-        columns.push(lines.arrived(stage));
-        lines.fetch(stage);
+        columns.push(lines.arrived(stage % STAGES));
+        lines.fetch_rest(stage % STAGES);
     }
     async_copy_wait();
     return columns;
