@@ -1,5 +1,5 @@
 /* Right, and cause=1 to 10 slow, each for one reason; the others near the limit, or slow for arithmetic alone. Planted from the
- * list of reasons that analysis/why.py is to name, by an author who had not read its rules (tests/gpu/causes.py, BLIND). */
+ * list of reasons that analysis/why.py is to name, by an author who had not read its rules (BLIND of tests/gpu/causes.py). */
 #include "kernel.h"
 #include "variant.h"
 
