@@ -84,7 +84,9 @@ def suites():
             for case in [case for part in tied for case in (part if isinstance(part, list) else [part])]:
                 for dtype in [case["dtype"]] if "dtype" in case else axes.get("dtype", ["f64"]):
                     families = [case["input"]] if "input" in case else axes.get("input", ["uniform"])
-                    found.setdefault((path.name, suite["op"], dtype), set()).update(families)
+                    found.setdefault((str(path.relative_to(SOURCE / "scenarios")), suite["op"], dtype), set()).update(
+                        families
+                    )
     return found
 
 
