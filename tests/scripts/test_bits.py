@@ -9,7 +9,7 @@ import types
 
 import numpy
 import pytest
-from program import MUTANTS, SOURCE, call, expect, needs_release, rows_of
+from program import MUTANTS, SOURCE, call, expect, needs_gpu, needs_release, rows_of
 
 pytestmark = needs_release
 
@@ -24,10 +24,11 @@ def bits(folder, *words, program=MUTANTS):
     return done, rows_of(out)
 
 
-def test_one_of_300_calls(worker_folder):
-    done, rows = bits(
-        worker_folder, *CASES, "--variants", "cpu_differs_now_and_then", "--bits", "1000", "--no-ceilings"
-    )
+@pytest.mark.parametrize(
+    "variant", ["cpu_differs_now_and_then", pytest.param("cuda_now_and_then_control", marks=needs_gpu)]
+)
+def test_one_of_300_calls(worker_folder, variant):
+    done, rows = bits(worker_folder, *CASES, "--variants", variant, "--bits", "1000", "--no-ceilings")
     expect(len(rows) == 24 and all(row["verdict"] == "pass" for row in rows), "all pass: the numbers are right", done)
     found = [row["bits"] for row in rows if row["bits"]["outcome"] == "differ"]
     assert len(rows) - len(found) <= MOST_MISSED
