@@ -119,10 +119,20 @@ def asked_of(words):
 
 
 def campaign_of(environments, row):
-    """Where times may be compared: one build (the environment's id) on one card; of a run without an id, the run alone."""
+    """Where times may be compared: one build (the environment's id) on one card (`card`: set_cards()); of a run without an id, the run alone."""
     environment = environments.get(row.get("run")) or {}
     known = environment.get("id")
-    return (known, (environment.get("gpu") or {}).get("uuid")) if known else (row.get("run"), None)
+    return (known, (environment.get("gpu") or {}).get("uuid"), row.get("card")) if known else (row.get("run"), None)
+
+
+def set_cards(environments, rows):
+    """Where runs of one build made a case on several GPUs (`--devices`), their rows are of as many campaigns. What ran on none goes with the last."""
+    for some in grouped(rows, lambda row: (campaign_of(environments, row), row.get("case"))).values():
+        cards = [(row.get("gpu") or {}).get("uuid") for row in some]
+        known = list(filter(None, cards))
+        if len(set(known)) > 1:
+            for row, card in zip(some, cards, strict=True):
+                row["card"] = card or known[-1]
 
 
 def machine_name(environment):

@@ -37,6 +37,7 @@ def load(paths):
         names = ", ".join(map(str, paths)) or "no file at all"
         raise NoRows(f"{names}: no rows; run 'rungs reproduce' first")
     machines = {run: r.machine_name(environment) for run, environment in environments.items()}
+    r.set_cards(environments, of["row"])
     campaigns = r.grouped(of["row"], lambda row: r.campaign_of(environments, row))
     return r.Results(
         environments,

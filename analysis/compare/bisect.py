@@ -15,7 +15,7 @@ from analysis.compare import ab, builds, decide
 from analysis.compare.builds import GOOD, NOTHING, Failed, say
 from analysis.compare.sides import Side, timed
 from analysis.foreign import terminal
-from analysis.format import change
+from analysis.format import change, many
 from analysis.output import CHECK, MACHINE, End, ends, run
 
 SURE = 0.95
@@ -187,7 +187,8 @@ def bisect(only, given):
         if why:
             break
         name = commits[commit][:12]
-        say(f"rungs bisect: {name}, {search.count - 1} commits between GOOD and BAD, comparison {comparisons.made + 1}")
+        between = many(search.count - 1, "commit")
+        say(f"rungs bisect: {name}, {between} between GOOD and BAD, comparison {comparisons.made + 1}")
         try:
             good, other = comparisons.make(commit)
         except Failed as error:
@@ -198,7 +199,12 @@ def bisect(only, given):
             continue
         comparisons.row = comparisons.row or slowest(good, other)
         if not comparisons.row:
-            print(f"BAD is slower than GOOD in no row, beyond chance; there is nothing to find\nrows: {only['folder']}")
+            why = (
+                "BAD is slower than GOOD in no row, beyond chance"
+                if good.keys() & other.keys()
+                else "no row was timed in both"
+            )
+            print(f"{why}; there is nothing to find\nrows: {only['folder']}")
             return NOTHING
         if min(len(times.get(comparisons.row, ())) for times in (good, other)) < 3:
             say(f"rungs bisect: {name} is left out: it has no times of the row")

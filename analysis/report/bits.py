@@ -6,6 +6,7 @@ from analysis.report.rivals import fastest, times_faster
 from analysis.report.standing import bound_words, case_words
 
 MOST = 3
+SURE_CALLS = 1000  # of each row: with fewer no sentence speaks of determinism
 
 
 def bits_text(row):
@@ -37,12 +38,14 @@ def price_text(found):
     least = min(
         [row["bits"]["calls"] for row in cheap] + [same["bits"]["calls"] for _, same, _ in costly if same], default=0
     )
-    text = f" *Price of determinism*: none in {len(cheap)} of {many(len(cheap) + len(costly), 'case')}, where the fastest of all gave the same bits in repeated calls on one input"
+    text = f" *Price of {'determinism' if least >= SURE_CALLS else 'equal bits'}*: none in {len(cheap)} of {many(len(cheap) + len(costly), 'case')}, where the fastest of all gave the same bits in repeated calls on one input"
     costly.sort(key=lambda one: -(one[2].value if one[2] else float("inf")))
     for best, same, ratio in costly[:MOST]:
         text += f"; {case_words(best)}: `{r.name_of(best)}`{bound_words(best)} differs, "
         text += (
-            f"`{r.name_of(same)}` does not and takes {ratio}".replace("*", "") if same else "and so does every other"
+            f"`{r.name_of(same)}` does not and takes {ratio}".replace("*", "")
+            if same
+            else "and of no other is it known"
         )
     text += f"; and {len(costly) - MOST} more" if len(costly) > MOST else ""
     return text + (f" (each row {least:,} calls or more)." if least else ".")

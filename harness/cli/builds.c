@@ -162,6 +162,17 @@ static Status foresee_rows(const char *verb, char *const *words, int count, cons
     return report_foreseen(verb, &foresight, out);
 }
 
+/* Before anything is built. EXIT_GOOD: there is something to measure; else the exit code, after saying why. */
+static int look_ahead(const char *verb, const char *command, char *const *words, int count, const ProcessOptions *options) {
+    Text foreseen = {0};
+    bool nothing = false;
+    Status status = cases_check(command, words, count);
+    if (status == STATUS_OK) status = foresee_rows(verb, words, count, options, &foreseen, &nothing);
+    if (foreseen.text) fputs(foreseen.text, stderr);
+    text_free(&foreseen);
+    return status != STATUS_OK ? cli_fail(status) : nothing ? EXIT_NOTHING : EXIT_GOOD;
+}
+
 /* For Python (builds.py): the options, each of the words, and "progress": a descriptor of this program's stderr, to which it writes
  * while the output of verbs is collected. */
 static void process_words(Words *out, const CliOption *options, char *const *words, int count) {
@@ -319,9 +330,8 @@ int command_bisect(int argc, char **argv) {
     if (code == 0 && count < 3) code = cli_usage("bisect", "two commits and a scenario or a case are expected");
     if (code == 0 && a.repetitions < LEAST_REPETITIONS)
         code = cli_usage("bisect", "--repetitions %d: at least %d are needed", a.repetitions, LEAST_REPETITIONS);
-    if (code != 0) return code;
-    const Status status = cases_check("rungs bisect GOOD BAD", words + 2, count - 2);
-    return status != STATUS_OK ? cli_fail(status) : measure_bisect(&a, OPTIONS, words, count);
+    if (code == 0) code = look_ahead("bisect", "rungs bisect GOOD BAD", words + 2, count - 2, &a.run);
+    return code != 0 ? code : measure_bisect(&a, OPTIONS, words, count);
 }
 
 /* ---- This build against itself: how much equal builds differ on this machine. */
@@ -365,12 +375,6 @@ int command_calibrate(int argc, char **argv) {
     if (code == 0 && count == 0) code = cli_usage("calibrate", "a scenario or a case is expected");
     if (code == 0 && a.repetitions < LEAST_REPETITIONS)
         code = cli_usage("calibrate", "--repetitions %d: at least 9 are needed to estimate the spread", a.repetitions);
-    if (code != 0) return code;
-    Text foreseen = {0};
-    bool nothing = false;
-    Status status = cases_check("rungs calibrate", words, count);
-    if (status == STATUS_OK) status = foresee_rows("calibrate", words, count, &a.run, &foreseen, &nothing);
-    if (foreseen.text) fputs(foreseen.text, stderr);
-    text_free(&foreseen);
-    return status != STATUS_OK ? cli_fail(status) : nothing ? EXIT_NOTHING : measure_calibrate(OPTIONS, words, count);
+    if (code == 0) code = look_ahead("calibrate", "rungs calibrate", words, count, &a.run);
+    return code != 0 ? code : measure_calibrate(OPTIONS, words, count);
 }

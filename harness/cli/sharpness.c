@@ -93,7 +93,8 @@ static Status one_element(const Array *out, const Reference *right, Sharpness *f
     return STATUS_OK;
 }
 
-/* The reference of inputs with less precision, beside the case's own tolerances. */
+/* The reference of inputs with less precision, beside the case's own tolerances. A factor for all keeps its digits: no variant
+ * loads it as it loads numbers, and cut it would change more than they do. */
 static Status cut_inputs(const Instance *right, const Reference *reference, int index, Sharpness *found) {
     Instance other;
     const Reference *values;
@@ -102,7 +103,7 @@ static Status cut_inputs(const Instance *right, const Reference *reference, int 
     Status status = instance_load(&other, DATA_FIRST);
     other.own_data = true; /* its reference is not one to keep */
     for (int i = 0; status == STATUS_OK && i < other.op->in_count; i++)
-        if (cut_array(&CUTS[index], &other.in[DATA_FIRST][i])) changed = true;
+        if (array_count(&other.in[DATA_FIRST][i]) > 1 && cut_array(&CUTS[index], &other.in[DATA_FIRST][i])) changed = true;
     if (status == STATUS_OK && changed) status = instance_reference(&other, DATA_FIRST, 0, &values);
     for (int o = 0; status == STATUS_OK && o < other.op->out_count; o++) {
         const Array *out = &other.out[o];
@@ -213,7 +214,10 @@ static Status families(const char *word, bool as_json) {
     for (const char *const *family = op->families; *family; family++) {
         if (strchr(*family, ':')) continue; /* real:NAME */
         TRY(case_set(op, &problem, "input", *family));
-        TRY(show(&problem, as_json));
+        const Status status = show(&problem, as_json);
+        if (status == STATUS_UNSUPPORTED && !as_json)
+            printf("  %-12s %s\n", *family, status_message()); /* the family's numbers are none of the type */
+        if (status != STATUS_UNSUPPORTED) TRY(status);
     }
     return STATUS_OK;
 }

@@ -10,7 +10,7 @@ import numpy
 import peer_protocol as wire
 from peer_forms import grouped, same_bits
 
-CALLS_SECONDS = 1  # where calls are slow
+SLOW_SECONDS, CALLS_SECONDS = 10e-3, 1  # of a call; of slow ones, for fewer than the least to be enough
 
 
 class Repeats:
@@ -46,16 +46,19 @@ class Repeats:
         begin, seconds, spent = perf_counter(), command[wire.KEY_SECONDS], 0
         first = digests = place = None
         least, most = command[wire.KEY_MIN_SAMPLES], command[wire.KEY_MAX_SAMPLES]
-        calls, seed, call_seconds = 0, random.getrandbits(63), 0
-        while calls < most and not place and spent < max(CALLS_SECONDS, seconds) and (calls < least or spent < seconds):
+        calls, seed, call_seconds, called, quickest = 0, random.getrandbits(63), 0, 0, math.inf
+        while calls < most and not place:
+            slow = quickest > SLOW_SECONDS and called >= max(CALLS_SECONDS, seconds)
+            if slow if calls < least else spent >= seconds:
+                break
             if self.engine.library.on_gpu:
                 self.engine.expect_ok(
                     self.engine.c.disturb_gpu(ctypes.c_uint64(seed + calls), ctypes.c_double(call_seconds))
                 )
-            called = perf_counter()
+            since = perf_counter()
             outputs = self.call()
-            call_seconds = perf_counter() - called
-            calls += 1
+            call_seconds = perf_counter() - since
+            called, quickest, calls = called + call_seconds, min(quickest, call_seconds), calls + 1
             mine = self.digests(outputs)
             if first is None:
                 first, digests = {k: v.copy() for k, v in self.results(outputs).items()}, mine

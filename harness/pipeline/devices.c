@@ -463,20 +463,32 @@ static Status run_shared(Sharing *self) {
     return status;
 }
 
-static Status run_rest(Sharing *self) {
-    const Plan *whole = self->run->plan;
-    const RunOptions *given = self->run->options;
-    const int gpu = next_alive(self, self->count - 1); /* the first that lives */
+/* On the first GPU that lives; limits of the device that the run began with are not its. */
+static Status run_alone(Sharing *self, const Plan *plan) {
+    Run *run = self->run;
+    const Plan *whole = run->plan;
+    const RunOptions *given = run->options;
+    Limits *const limits = run->limits;
+    Limits *own = NULL;
+    const int gpu = next_alive(self, self->count - 1);
     RunOptions options = *given;
+    if (gpu >= 0 && !self->stand_in && self->gpus[gpu].index != given->device) {
+        options.device = run->gpu_index = self->gpus[gpu].index;
+        memcpy(run->gpu_uuid, self->gpus[gpu].uuid, sizeof run->gpu_uuid);
+        if (limits) TRY(limits_open(options.device, &own));
+        run->limits = own;
+    }
+    run->plan = plan, run->options = &options;
+    const Status status = rows_run(run);
+    run->plan = whole, run->options = given, run->limits = limits;
+    limits_close(own);
+    return status;
+}
+
+static Status run_rest(Sharing *self) {
     Plan rest;
     TRY(part_make(self, false, &rest));
-    if (gpu >= 0 && !self->stand_in) {
-        options.device = self->run->gpu_index = self->gpus[gpu].index;
-        memcpy(self->run->gpu_uuid, self->gpus[gpu].uuid, sizeof self->run->gpu_uuid);
-    }
-    self->run->plan = &rest, self->run->options = &options;
-    const Status status = rows_run(self->run);
-    self->run->plan = whole, self->run->options = given;
+    const Status status = run_alone(self, &rest);
     part_free(&rest);
     return status;
 }
@@ -484,7 +496,7 @@ static Status run_rest(Sharing *self) {
 Status devices_run(Run *run) {
     Sharing self = {.run = run};
     choose(&self);
-    if (!may_share(&self)) return rows_run(run);
+    if (!may_share(&self)) return run_alone(&self, run->plan);
     Status status = part_make(&self, true, &self.plan);
     if (status == STATUS_OK) status = run_shared(&self);
     if (status == STATUS_OK) status = run_rest(&self);

@@ -88,6 +88,7 @@ static Grade grade_of(const Side *side, const json_t *row) {
 /* Times are comparable only on one bench: one build on one card of one kind of machine. */
 typedef struct Bench {
     const char *environment, *card; /* borrowed from an environment line */
+    const char *gpu;                /* of a run on several GPUs that of the row; "": none, it goes with any */
 } Bench;
 
 /* Of a row's run, from an environment line among the rows; empty texts if there is none. */
@@ -97,16 +98,18 @@ static Bench bench_of(const json_t *rows, const json_t *row) {
     json_t *line;
     json_array_foreach(rows, i, line) {
         if (line_kind(line) == LINE_ENVIRONMENT && strcmp(text_of(line, "run"), run) == 0)
-            return (Bench){text_of(line, "id"), text_of(json_object_get(line, "gpu"), "uuid")};
+            return (Bench){text_of(line, "id"), text_of(json_object_get(line, "gpu"), "uuid"),
+                           text_of(json_object_get(row, "gpu"), "uuid")};
     }
-    return (Bench){"", ""};
+    return (Bench){"", "", ""};
 }
 
 /* bench: NULL: any. */
 static bool is_of(const json_t *rows, const json_t *row, const Bench *bench) {
     if (!bench) return true;
     const Bench its = bench_of(rows, row);
-    return strcmp(its.environment, bench->environment) == 0 && strcmp(its.card, bench->card) == 0;
+    const bool one_gpu = !*its.gpu || !*bench->gpu || strcmp(its.gpu, bench->gpu) == 0;
+    return one_gpu && strcmp(its.environment, bench->environment) == 0 && strcmp(its.card, bench->card) == 0;
 }
 
 /* The row of the side on this bench (NULL: any) with most to say; among equals the last, whatever it says. */

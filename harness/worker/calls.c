@@ -10,14 +10,14 @@
 
 /* ---- Their bits. */
 
-static const double CALLS_SECONDS = 1; /* of calls, where they are slow */
+static const double SLOW_SECONDS = 10e-3, CALLS_SECONDS = 1; /* of a call; of slow ones, for fewer than the least to be enough */
 
 /* Beside the bits what the first call gave: where the parent reads it, and on the device by digests. */
 typedef struct Repeats {
     Worker *worker;
     const WorkerMeasure *measure;
     uint64_t random, digest[OP_MAX_ARRAYS];
-    double called; /* seconds of all calls */
+    double called, quickest; /* seconds of all calls; of one */
     Bits bits;
 } Repeats;
 
@@ -36,7 +36,8 @@ static Status repeat_once(Repeats *self) {
     const double begin = clock_seconds();
     TRY(worker_call(worker));
     TRY(worker_wait(worker, worker->id));
-    self->called += clock_seconds() - begin;
+    const double seconds = clock_seconds() - begin;
+    self->called += seconds, self->quickest = fmin(self->quickest, seconds);
     self->bits.calls++;
     return outputs_end(worker);
 }
@@ -86,14 +87,19 @@ static Status repeat(Repeats *self, const json_t *command) {
         TRY(repeat_once(self));
         if (bits->calls == 1) TRY(keep_first(self));
         for (int i = 0; i < self->worker->out_count && bits->calls > 1 && !bits->differ; i++) TRY(compare(self, i));
-        enough = bits->calls >= most || self->called >= fmax(CALLS_SECONDS, seconds) ||
-                 (bits->calls >= least && clock_seconds() - begin >= seconds);
+        enough = bits->calls >= most ||
+                 (bits->calls >= least ? clock_seconds() - begin >= seconds
+                                       : self->quickest > SLOW_SECONDS && self->called >= fmax(CALLS_SECONDS, seconds));
     }
     return bits->differ ? outputs_take(self->worker, 0) : STATUS_OK;
 }
 
 Status bits_take(Worker *worker, const json_t *command, const WorkerMeasure *measure, json_t *reply) {
-    Repeats self = {.worker = worker, .measure = measure, .random = (uint64_t)(1e9 * clock_seconds()), .bits = {.apart = NAN}};
+    Repeats self = {.worker = worker,
+                    .measure = measure,
+                    .random = (uint64_t)(1e9 * clock_seconds()),
+                    .quickest = INFINITY,
+                    .bits = {.apart = NAN}};
     TRY(inputs_upload(worker, 0));
     TRY(repeat(&self, command));
     if (worker->op->sized_by_data) json_object_set_new(reply, KEY_COUNTS, outputs_counts(worker));
@@ -147,7 +153,7 @@ static Status to_tick(Meter *self, double from, double seconds, Reading *out) {
     TRY(look(self, &before));
     for (*out = before; out->joules == before.joules || out->seconds < from + seconds;) {
         if (out->joules == before.joules && out->seconds > before.seconds + seconds + STILL_SECONDS)
-            return status_fail(STATUS_UNSUPPORTED, "the energy counter stands still");
+            return status_fail(STATUS_UNSUPPORTED, "not measurable: the energy counter stands still");
         if (out->seconds < from + seconds) before.joules = out->joules;
         TRY(go_on(self));
         TRY(look(self, out));
@@ -162,7 +168,7 @@ static Status window(Meter *self, double seconds, Reading *spent) {
     self->calls = 0, self->mhz = 0, self->looks = 0;
     TRY(to_tick(self, begin.seconds, seconds, &end));
     *spent = (Reading){end.joules - begin.joules, end.seconds - begin.seconds};
-    return spent->joules >= 0 ? STATUS_OK : status_fail(STATUS_UNSUPPORTED, "the energy counter went back");
+    return spent->joules >= 0 ? STATUS_OK : status_fail(STATUS_UNSUPPORTED, "not measurable: the energy counter went back");
 }
 
 Status energy_take(Worker *worker, const MeasuredWork *work, const WorkerMeasure *measure, Energy *out) {

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("scipy")
-from program import call, expect_error
+from program import HAS_GPU, call, expect_error
 
 from analysis.compare.bisect import SURE, Search
 
@@ -72,3 +72,6 @@ def test_bad_words(folder):
     expect_error(call(*words, "--out", folder), 2, "is no earlier commit on the line of")
     expect_error(call("bisect", "HEAD~1", "HEAD"), 2, "two commits and a scenario or a case are expected")
     expect_error(call("bisect", "HEAD~1", "HEAD", "double", "--repetitions", "3"), 2, "at least 9 are needed")
+    if not HAS_GPU:  # said before anything is built
+        words = ("bisect", "HEAD~1", "HEAD", "double n=1000", "--variants", "cuda_*")
+        expect_error(call(*words), 3, "nothing would be timed: 2 of 2 rows need a GPU")

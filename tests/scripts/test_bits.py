@@ -1,10 +1,15 @@
 """Are the outputs of repeated calls equal bit for bit? Mutants whose outputs differ in one of 300 calls, at random, are found in 95% of rows with 1,000
 calls; what always gives the same is not accused; a row says what was tried, and what was not."""
 
+import importlib
 import re
+import sys
+import time
+import types
 
+import numpy
 import pytest
-from program import MUTANTS, call, expect, needs_release, rows_of
+from program import MUTANTS, SOURCE, call, expect, needs_gpu, needs_release, rows_of
 
 pytestmark = needs_release
 
@@ -19,10 +24,11 @@ def bits(folder, *words, program=MUTANTS):
     return done, rows_of(out)
 
 
-def test_one_of_300_calls(worker_folder):
-    done, rows = bits(
-        worker_folder, *CASES, "--variants", "cpu_differs_now_and_then", "--bits", "1000", "--no-ceilings"
-    )
+@pytest.mark.parametrize(
+    "variant", ["cpu_differs_now_and_then", pytest.param("cuda_now_and_then_control", marks=needs_gpu)]
+)
+def test_one_of_300_calls(worker_folder, variant):
+    done, rows = bits(worker_folder, *CASES, "--variants", variant, "--bits", "1000", "--no-ceilings")
     expect(len(rows) == 24 and all(row["verdict"] == "pass" for row in rows), "all pass: the numbers are right", done)
     found = [row["bits"] for row in rows if row["bits"]["outcome"] == "differ"]
     assert len(rows) - len(found) <= MOST_MISSED
@@ -82,6 +88,30 @@ def test_as_many_as_time_allows(worker_folder):
     short, long = (row["bits"] for row in rows)
     expect(100 <= short["calls"] <= 1000 and short["outcome"] == "same", "a hundred at least", done)
     expect(3 <= long["calls"] < 100 and 1 <= long["seconds"] < 5, f"as many as fit a second: {long}", done)
+
+
+class Library:
+    """A call takes a millisecond, to see its result 20."""
+
+    on_gpu = False
+
+    def disturb_gpu_end(self):
+        pass
+
+    def results(self, outputs, rooms):
+        time.sleep(0.02)
+        return {"y": numpy.zeros(3)}
+
+
+def test_a_hundred_short_calls(monkeypatch):
+    """Also where it takes more than a second to compare them."""
+    monkeypatch.setattr(sys, "path", [str(SOURCE / "harness/device"), *sys.path])
+    peer_bits, wire = importlib.import_module("peer_bits"), importlib.import_module("peer_protocol")
+    library = Library()
+    engine = types.SimpleNamespace(library=library, c=library)
+    repeats = peer_bits.Repeats(lambda: time.sleep(1e-3), engine, library, {})
+    told, _ = repeats.take({wire.KEY_SECONDS: 0.1, wire.KEY_MIN_SAMPLES: 100, wire.KEY_MAX_SAMPLES: 1000})
+    assert told[wire.KEY_CALLS] == 100
 
 
 def test_a_bad_number(worker_folder):

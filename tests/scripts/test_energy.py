@@ -1,13 +1,14 @@
 """`run --energy` with a counter that stands in for RAPL: 50 W always, and 100 W more for each second of CPU time of the workers. So a call of one thread
 uses 100 W times its time, whatever the machine does besides."""
 
+import math
 import os
 import pathlib
 import threading
 import time
 
 import pytest
-from program import call, expect, needs_release, rows_of
+from program import SOURCE, call, expect, needs_release, rows_of
 
 pytestmark = needs_release
 
@@ -89,7 +90,7 @@ def test_not_measurable(worker_folder, variant, reason):
 def test_a_counter_that_stands_still(worker_folder):
     with Counter(worker_folder, still=True):
         row = energy(worker_folder, "cpu_naive")
-    assert row["energy"] == {"reason": "the energy counter stands still"}
+    assert row["energy"] == {"reason": "not measurable: the energy counter stands still"}
 
 
 def test_nobody_asked(folder):
@@ -114,3 +115,16 @@ def test_named_in_a_scenario(worker_folder):
     done = call("run", path, "--quick", "--no-ceilings", "--out", out, env=env)
     told = {row["variant"]: row["energy"] for row in rows_of(out)}
     expect("RAPL" in told["rolling/cpu_naive"]["reason"] and told["rolling/cpu_online"] is None, f"{told}", done)
+
+
+def test_what_a_campaign_measures():
+    """Of 16 cases, gates and bf16 among them; a row takes 8 s, and all of them may take 4 minutes."""
+    yaml, cases, rows, dtypes = pytest.importorskip("yaml"), 0, 0, set()
+    for path in (SOURCE / "scenarios").rglob("*.yaml"):
+        for suite in yaml.safe_load(path.read_text())["suites"]:
+            axes = suite.get("axes", {})
+            many = len(suite.get("tied", [{}])) * math.prod(len(values) for values in axes.values())
+            if "energy" in suite:
+                cases, rows = cases + many, rows + many * len(suite["energy"])
+                dtypes |= {(path.stem, dtype) for dtype in axes.get("dtype", ())}
+    assert cases <= 16 and 8 * rows <= 240 and ("gates", "bf16") in dtypes, (cases, rows, dtypes)

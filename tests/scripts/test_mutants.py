@@ -113,6 +113,7 @@ ELSEWHERE = {
     "peer_differs_now_and_then",
     "cuda_causes",
     "cuda_more_causes",
+    "cuda_blind_causes",
 }
 
 

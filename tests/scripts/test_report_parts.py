@@ -537,7 +537,10 @@ def test_bits_of_processes_and_the_price_of_the_same():
         price
     )
     assert "none in 1 of 1 case" in text_of(slow)[1] and "differs" not in text_of(slow)[1]
-    assert "so does every other" in text_of(fast)[1]
+    assert "of no other is it known" in text_of(fast)[1]
+    assert "*Price of equal bits*" in text_of(slow)[1], "no word of determinism with fewer than 1,000 calls"
+    often = ("rolling/cuda_slow", 3.0, [told("same", 600, 0.1), told("same", 400, 0.2)])
+    assert "*Price of determinism*: none in 1 of 1 case" in text_of(often)[1]
     nothing = ("rolling/cuda_slow", 3.0, [{**told("same", 3, 0.1), "outcome": "not tried", "excluded": None}])
     assert text_of(nothing) == (["-"], "")
 
@@ -546,6 +549,45 @@ def taking(seconds, samples):
     row = copy.deepcopy(TIMED)
     row["timing"] = {"cold": row["timing"]["cold"] | {"median": seconds, "samples": samples}}
     return row
+
+
+def test_joules():
+    told = {"joules": 2e-3, "low": 1.9e-3, "high": 2.1e-3, "joules_per_element": 2e-11, "watts": 300.0}
+    rows = [
+        taking(3.0, [3.0]) | {"variant": name, "spec": name, "energy": energy}
+        for name, energy in (
+            ("rolling/cpu_a", told),
+            ("rolling/cpu_b", {"reason": "not measurable: RAPL"}),
+            ("rolling/cpu_c", None),
+        )
+    ]
+    results = select.load([written([*CIRCUMSTANCES, *rows])])
+    (line,) = by_column(bits.energy_table({TIMED["op"]: rivals.standings(results, TIMED["op"])}))
+    assert (line["variant"], line["mJ a call"], line["pJ an element"]) == ("`cpu_a`", "2.00 (1.90 to 2.10)", "20.0"), (
+        line
+    )
+
+
+def test_two_gpus_of_a_run_are_not_compared():
+    """Rows of one case say that they ran on several GPUs, as a run with --devices that was resumed makes them; a CPU's goes with the last."""
+    circumstances = next(line for line in CIRCUMSTANCES if line.get("run") == TIMED["run"])
+    made = (
+        ("peer_torch", 8.0, "one"),
+        ("cuda_naive", 6.0, "two"),
+        ("cuda_ours", 4.0, "one"),
+        ("cuda_ours", 2.0, "two"),
+        ("cpu_loop", 9.0, None),
+    )
+    rows = [
+        taking(seconds, [seconds])
+        | {"variant": f"rolling/{variant}", "spec": f"rolling/{variant}", "gpu": gpu and {"index": 0, "uuid": gpu}}
+        for variant, seconds, gpu in made
+    ]
+    results = select.load([written([circumstances, *rows])])
+    mine = [(row, row["timing"]["cold"]["median"]) for row in results.rows if row["variant"] == "rolling/cuda_ours"]
+    assert [seconds for _, seconds in mine] == [2.0], "not the median of two GPUs"
+    over = {v: results.speedup(mine[0][0], over=f"rolling/{v}") for v in ("peer_torch", "cuda_naive", "cpu_loop")}
+    assert over == {"peer_torch": None, "cuda_naive": 3.0, "cpu_loop": 4.5}
 
 
 def test_two_cards_are_not_compared():

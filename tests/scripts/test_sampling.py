@@ -29,14 +29,14 @@ def row_of(folder, *words, variants="[cpu_naive]", env=None):
 
 
 @pytest.mark.parametrize(
-    "words, share, counts",
-    [([], -1, {101}), (["--precision", "90%"], 0.9, {9, 30, 101}), (["--precision", "1e-7%"], 1e-9, {101})],
+    "words, share, least",
+    [([], -1, 101), (["--precision", "90%"], 0.9, 9), (["--precision", "1e-7%"], 1e-9, 101)],
 )
-def test_what_stopped_it(folder, words, share, counts):
+def test_what_stopped_it(folder, words, share, least):
     cold = row_of(folder, *words)["timing"]["cold"]
     precise = cold["high"] - cold["low"] <= 2 * share * cold["median"]  # on a busy machine later, or never
     if cold["stopped"] != "seconds":  # on a slow machine
-        assert cold["stopped"] == ("precision" if precise else "samples") and cold["count"] in counts
+        assert cold["stopped"] == ("precision" if precise else "samples") and least <= cold["count"] <= 101
     checked = [one["sample"] for one in cold["checked"]]
     if words and cold["count"] > 30:  # one of each round
         assert [sum(a <= sample < b for sample in checked) for a, b in ((0, 9), (9, cold["count"]))] == [1, 2]

@@ -25,6 +25,21 @@ def test_doubling_rejects_every_lost_bit():
     assert ones["rejecting_share"] == {}
 
 
+def test_factors_keep_their_digits():
+    """0.99 of TF32 would change every sum, and no variant cuts what it does not load as it loads numbers: of ones nothing is left to cut."""
+    (ones,) = (line for line in lines("discounted_cumsum n=2000 dtype=f32 input=ones") if line["output"] == "y")
+    (normal,) = (line for line in lines("discounted_cumsum n=2000 dtype=f32 input=normal") if line["output"] == "y")
+    assert "TF32" not in ones["rejecting_share"] and normal["rejecting_share"]["TF32"] > 0.5
+
+
+def test_a_family_that_the_type_has_not():
+    """The others are told: 2,000 whole numbers are no bf16."""
+    done = call("sharpness", "discounted_cumsum n=2000 dtype=bf16")
+    expect(
+        done.returncode == 0 and "whole numbers up to 256" in done.stdout and "heavytail" in done.stdout, "all", done
+    )
+
+
 def test_definitions_are_those_of_rows(folder):
     found = {line["case"].split("input=")[1].split()[0]: line for line in lines("rolling n=2003 window=30")}
     assert {"uniform", "constant", "offset1e8", "mixed"} <= set(found)

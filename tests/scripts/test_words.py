@@ -71,6 +71,11 @@ def test_all_together():
     assert words <= ALL, f"{words} words"
 
 
+def test_no_page_says_deterministic():
+    """That takes 1,000 calls on each model of GPU (`bits` of rows), which nobody checks of a sentence; the report's own says them."""
+    assert [name for name, text in PAGES.items() if re.search("deterministic", text, re.I)] == []
+
+
 def test_a_long_page_is_noticed():
     assert too_long({"README.md": "word " * 601, "docs/ops/double.md": "word " * OPS}) == {"README.md": 601}
 

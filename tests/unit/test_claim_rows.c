@@ -156,9 +156,29 @@ static void cards_are_kept_apart(void **state) {
     json_decref(rows);
 }
 
+/* Of a run on several GPUs a row says which; what ran on none goes with any. */
+static void gpus_of_a_run_are_kept_apart(void **state) {
+    (void)state;
+    json_t *rows = json_array();
+    add_environment(rows, "run", "one build");
+    add_row(rows, "run", SLOW, "pass", 15);
+    add_row(rows, "run", FAST, "pass", 1);
+    add_row(rows, "run", FAST, "pass", 0.5);
+    for (size_t i = 1; i < 4; i++) set(rows, i, "gpu", json_pack("{s:i, s:s}", "index", 0, "uuid", "card-1"));
+    assert_true(here(&SPEEDUP, rows) == 15 / 0.75);
+    set(rows, 3, "gpu", json_pack("{s:i, s:s}", "index", 1, "uuid", "card-2"));
+    assert_true(here(&SPEEDUP, rows) == 15);
+    set(rows, 2, "gpu", json_pack("{s:i, s:s}", "index", 1, "uuid", "card-2"));
+    expect(&SPEEDUP, rows, "not_testable", "on different cards only");
+    set(rows, 1, "gpu", json_null());
+    assert_true(here(&SPEEDUP, rows) == 15 / 0.75);
+    json_decref(rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cards_are_kept_apart),
+        cmocka_unit_test(gpus_of_a_run_are_kept_apart),
         cmocka_unit_test(a_passing_row_without_this_mode_is_no_time),
         cmocka_unit_test(emulated_rows_never_count),
         cmocka_unit_test(a_timed_row_beats_emulated_and_untimed_ones_wherever_they_stand),

@@ -1,5 +1,5 @@
 /* Mutants: both gradients to the right, one discount for all or one for each row, on one thread and in double, with one mistake
- * each in dgamma; dx is right. f16 and bf16 have mistakes of their own. */
+ * each in dgamma; dx is right, but where inputs are cut. f16 and bf16 have mistakes of their own. */
 #include "../common/mutants.h"
 #include "../common/narrow.h"
 
@@ -34,7 +34,7 @@ static double row_gradient(const VariantArgs *args, size_t row, const Mistake *w
         if (wrong->narrow.sums) y[i] = number_rounded(args->problem->dtype, y[i]);
     }
     for (size_t i = 0; i < n; i++) {
-        dx = number_at(dy, first + i) + gamma * dx;
+        dx = (narrow ? narrow_input(&wrong->narrow, dy, first + i) : number_at(dy, first + i)) + gamma * dx;
         if (wrong->narrow.sums) dx = number_rounded(args->problem->dtype, dx);
         if (narrow)
             narrow_output(&wrong->narrow, &args->out[0], first + i, dx);

@@ -15,8 +15,8 @@ static inline bool windows_supports(const VariantArgs *args, char reason[REASON_
 /* From the last window to the first. mean(x, w): of one window. */
 static inline Status windows_run(const VariantArgs *args, double (*mean)(const double *x, size_t w)) {
     const size_t n = array_count(&args->in[0]), w = (size_t)params_int(&args->problem->params, "window");
-    const double *x = args->in[0].data;
-    double *y = args->out[0].data;
+    const double *x = (const double *)args->in[0].data;
+    double *y = (double *)args->out[0].data;
     for (size_t i = n; i-- > 0;) y[i] = i + 1 < w ? (double)NAN : mean(x + i + 1 - w, w);
     return STATUS_OK;
 }
