@@ -89,6 +89,9 @@ Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const Samp
 /* CPU: steady clock; cold reads a buffer of >= 2x the last-level cache before every sample. The modes of
  * a stream (graph, enqueue, complete) give a reason. */
 Status measure_cpu(Mode mode, const MeasuredWork *work, const SamplingPace *pace, Samples *out);
+/* Of a sample's calls a third fewer at most, so that a call cannot tell from earlier samples that it is the last, which is
+ * compared. */
+size_t measure_fewer(size_t calls);
 /* So many calls of the mode hot, all after one another, and what they took with between(), by the steady clock; the first state is
  * made. */
 Status measure_calls(const MeasuredWork *work, size_t calls, double *seconds);

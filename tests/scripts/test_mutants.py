@@ -231,7 +231,7 @@ def test_clocks(folder):
     out = folder / "clocks.jsonl"
     environment = {**os.environ, "LD_PRELOAD": "libm.so.6"}
     by_the_parent = ("cpu_slow_clock", "cpu_slow_clock_briefly", "cpu_cheat_padded_calls")
-    names = ",".join(("cpu_right", *by_the_parent, "cpu_cheat_parent_calls"))
+    names = ",".join(("cpu_right", *by_the_parent, "cpu_cheat_parent_calls", "cpu_cheat_knows_last"))
     done = call(
         *("run", "double n=20011", "--variants", names, "--no-ceilings", "--out", out),
         program=MUTANTS,
@@ -241,6 +241,8 @@ def test_clocks(folder):
     found = {row["variant"].split("/")[1]: row for row in rows_of(out)}
     for name in by_the_parent:
         expect(re.search(BY_THE_PARENT, found[name]["reason"] or ""), f"{name} fails by the parent's clock", done)
+    alone = found["cpu_cheat_knows_last"]["reason"] or ""
+    expect(re.search(r"hot: a call alone, on data of its own, takes", alone), f"it computes all: {alone}", done)
     reasons = [found["cpu_cheat_parent_calls"]["reason"]]
     words = ("run", "double n=20011", "--variants", "cpu_cheat_parent_calls", "--no-ceilings", "--out", out)
     while "hot, the last call by the parent's clock: y[0] is 0" not in str(reasons[-1]):

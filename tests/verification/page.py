@@ -68,6 +68,7 @@ REASONS = {
     "double/peer_cheat_word": WORD,
     "double/cpu_cheat_parent_calls": PARENT,
     "double/cpu_cheat_padded_calls": PARENT,
+    "double/cpu_cheat_knows_last": PARENT,
     "double/cpu_cheat_priority": PRIORITY,
     "double/peer_cheat_exit_handler": UNHEARD,
     "double/cpu_writes_files": CONFINED,
