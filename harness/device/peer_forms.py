@@ -174,7 +174,7 @@ class Pandas(Numpy):
         numbers, text = pandas.Series([0.0])._mgr, pandas.array(["a"], dtype="str")
         self.pandas, self.types, self.manager = pandas, (pandas.Series, pandas.DataFrame), type(numbers)
         self.block, self.columns = type(numbers.blocks[0]), (type(text), pandas.arrays.ArrowExtensionArray)
-        self.matrix = pandas.DataFrame.to_numpy
+        self.tables, self.matrix = type(pandas.DataFrame([0.0])._mgr), pandas.DataFrame.to_numpy
 
     def give(self, array, held):
         if not isinstance(array, numpy.ndarray):
@@ -183,13 +183,18 @@ class Pandas(Numpy):
 
     def take(self, value):
         if type(value) is self.pandas.DataFrame:
+            for block in expect_type(value._mgr, self.tables).blocks:
+                self.inside(block)
             return self.matrix(value)
         (block,) = expect_type(value._mgr, self.manager).blocks
-        if type(block) is self.block:
-            return expect_type(block.values, numpy.ndarray)
+        if type(values := self.inside(block)) is numpy.ndarray:
+            return values
         import pyarrow
 
-        return from_arrow(pyarrow.array(expect_type(block.values, *self.columns)))
+        return from_arrow(pyarrow.array(values))
+
+    def inside(self, block):
+        return expect_type(block.values, *((numpy.ndarray,) if type(block) is self.block else self.columns))
 
 
 class Polars(Numpy):
@@ -197,6 +202,7 @@ class Polars(Numpy):
         import polars
 
         self.polars, self.types, self.inner = polars, (polars.Series, polars.DataFrame), type(polars.Series([0.0])._s)
+        self.tables, self.columns = type(polars.DataFrame()._df), polars.DataFrame.get_columns
         self.to_arrow, self.to_numpy, self.matrix = (
             polars.Series.to_arrow,
             polars.Series.to_numpy,
@@ -210,12 +216,16 @@ class Polars(Numpy):
 
     def take(self, value):
         if type(value) is self.polars.DataFrame:
+            expect_type(value._df, self.tables)
             return self.matrix(value)
         expect_type(value._s, self.inner)
         return self.to_arrow(value) if value.dtype == self.polars.String else self.to_numpy(value)
 
     def table(self, value):
-        return {c.name: c for c in value.get_columns()} if type(value) is self.polars.DataFrame else None
+        if type(value) is not self.polars.DataFrame:
+            return None
+        expect_type(value._df, self.tables)
+        return {c.name: c for c in self.columns(value)}
 
 
 def arrow_types(kind=None):

@@ -328,6 +328,7 @@ class Worker:
             self.ask,
             self.taken,
             self.exchange,
+            self.own,
         )
         self.poison_outputs()
         with self.hooks.refused():
