@@ -7,6 +7,7 @@ import argparse
 import atexit
 import builtins
 import contextlib
+import ctypes
 import errno
 import functools
 import gc
@@ -172,6 +173,8 @@ class Worker:
             objects = (self, self.exchange, *self.exchange.forms, *filter(None, [self.into]))
             kinds = {kind for form in self.exchange.forms for given in form.types for kind in given.__mro__}
             clocks = [torch.cuda.Event] if (torch := sys.modules.get("torch")) else []
+            if self.measure:
+                ctypes.CDLL(self.measure).confine_code(ctypes.c_bool(False))
             self.hooks = Hooks()
             self.own = Own([sys.modules[name] for name in names], [builtins, *clocks, *kinds], objects)
 

@@ -20,7 +20,7 @@ enum { INSTANCE_MAX_BOUNDS = 8 };
  * in the worker from these two and a key of the parent's (base/vary.h); the sets from VARIED on are those of timed samples that are
  * compared, VARIED_PER_MODE for each mode: their keys are drawn once for a case, so that its variants share references, and each
  * worker meets each of them in one sample. */
-enum { VARIED_PER_MODE = 9 };
+enum { VARIED_PER_MODE = 11 };
 typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_VARIED, DATA_COUNT = DATA_VARIED + VARIED_PER_MODE * MODE_FIRST } DataSet;
 
 typedef struct Instance {

@@ -96,7 +96,7 @@ KINDS = [
     ("lower precision", r"float(_sums)?$|tf32|bf16|rounding|narrow_"),
     (
         "clocks, samples, comparisons and replies forged",
-        r"clock|events|statistics|forged|compare|exit_handler|parent_calls|padded_calls",
+        r"clock|events|statistics|forged|compare|exit_handler|parent_calls|padded_calls|rewrites",
     ),
     ("the machine's state", r"persisting|priority|sweep"),
     ("what other rows are judged by", r"writes_files|slows_library|_word$"),

@@ -69,6 +69,7 @@ REASONS = {
     "double/cpu_cheat_parent_calls": PARENT,
     "double/cpu_cheat_padded_calls": PARENT,
     "double/cpu_cheat_knows_last": PARENT,
+    "double/cpu_cheat_rewrites_samples": PARENT,
     "double/cpu_cheat_priority": PRIORITY,
     "double/peer_cheat_exit_handler": UNHEARD,
     "double/cpu_writes_files": CONFINED,
