@@ -75,7 +75,7 @@ typedef struct Samples {
     double *seconds; /* per call, in the order taken */
     double *sm_mhz;  /* SM clock during each sample; NaN where it is unknown; NULL on the CPU */
     size_t count;
-    size_t calls_per_sample; /* hot: so many where one is too short (CPU: or up to a third fewer); seconds are per call */
+    size_t calls_per_sample; /* hot, graph: so many where one is too short, or up to a third fewer; seconds are per call */
     double between_seconds;  /* what between() took each time, which is not in `seconds`; 0: it was not called */
     const char *clock;       /* "cuda events", "steady clock", "rdtsc": how the time was taken */
     const char *stopped;     /* "precision", "samples" (their largest number), "seconds": why there are no more */
