@@ -13,6 +13,7 @@ from peer_protocol import Failure
 
 LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")  # that peer_forms.py uses
 CODE = operator.attrgetter("__code__")
+OF_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes cannot be changed
 
 
 def functions_of(names):
@@ -29,7 +30,8 @@ def is_python(value):
 def classes_of(module):
     """Those that it defines; a class has none."""
     values = vars(module).values() if isinstance(module, types.ModuleType) else ()
-    return [value for value in values if isinstance(value, type) and value.__module__ == module.__name__]
+    classes = (value for value in values if isinstance(value, type) and value.__flags__ & OF_PYTHON)
+    return [value for value in classes if value.__module__ == module.__name__]
 
 
 SIGACTION, SIGACTION_BYTES = ctypes.CDLL(None).sigaction, 512  # which begins with the handler
@@ -71,13 +73,13 @@ def places(modules):
 
 
 class Own:
-    """Functions of modules, of the classes that these define, of the modules, libraries and types that they use, and, deep, of all modules of
-    the libraries; objects have none in place of their class's."""
+    """Functions of modules, of the classes that these define, of libraries and types, of the modules that they use, and, deep, of all modules
+    of the libraries; objects have none in place of their class's."""
 
     def __init__(self, modules, libraries, objects):
         used = (value for module in modules for value in vars(module).values() if isinstance(value, types.ModuleType))
         deep = [m for name, m in sys.modules.items() if name.split(".")[0] in LIBRARIES]
-        self.kept, self.deep = places((*modules, *libraries, *used)), places(deep)
+        self.near, self.kept, self.deep = places((*modules, *libraries)), places(used), places(deep)
         self.objects = [
             (type(thing).__qualname__, vars(thing), {n for n, v in functions_of(vars(type(thing))) if is_python(v)})
             for thing in objects
@@ -87,12 +89,22 @@ class Own:
     def expect_kept(self, deep=False):
         if handlers() != self.handlers:
             raise Failure("check", "sets a handler of a signal, which would compute outside of every sample")
-        for place in (*self.kept, *self.deep) if deep else self.kept:
-            if not place.is_kept():
-                self.refuse(place.where, place.replaced())
+        self.expect_near()
+        self.expect(self.kept)
+        if deep:
+            self.expect(self.deep)
+
+    def expect_near(self):
+        """What reads results."""
+        self.expect(self.near)
         for where, names, methods in self.objects:
             if replaced := methods & names.keys():
                 self.refuse(where, min(replaced))
+
+    def expect(self, places):
+        for place in places:
+            if not place.is_kept():
+                self.refuse(place.where, place.replaced())
 
     def refuse(self, where, name):
         raise Failure("check", f"replaces {where}.{name}: what the harness calls in this process is not to be changed")

@@ -87,7 +87,10 @@ KINDS = [
         "work between the calls",
         r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool|herd|collector|constructor|run_ends|counts_threads|native_|overflow$|finalizer|garbage$|_deep$",
     ),
-    ("timed calls that do less", r"batch|later|random_skip|counts_(calls|down)|skips_|first_of|last_of|knows_last|_soon$"),
+    (
+        "timed calls that do less",
+        r"batch|later|random_skip|counts_(calls|down)|skips_|first_of|last_of|knows_last|_soon$",
+    ),
     ("verified and timed calls told apart", r"phase|poison|warm_up"),
     ("another stream", r"stream|strays"),
     ("an output found in memory", r"reused|torch_empty|parent_memory|finds_output|left_in"),
