@@ -114,21 +114,25 @@ static bool allow_devices(int rules, uint64_t contents) {
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define REFUSE(why) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (why))
 
-/* No user faults: a page that is filled when it is read would be computed outside of every sample. And none of what the kernel
- * keeps when a process has ended: shared memory, semaphores and queues with a number or a name, keys. Best effort. */
+/* No user faults: a page that is filled when it is read would be computed outside of every sample. None of what the kernel keeps
+ * when a process has ended: shared memory, semaphores and queues with a number or a name, keys. And no other clock: neither the
+ * machine's made slower, nor one of another namespace. Best effort. */
 static void refuse_calls(void) {
     enum { MAKE_BY_DEVICE = 0xaa00 }; /* USERFAULTFD_IOC_NEW: ioctl() of /dev/userfaultfd */
     struct sock_filter steps[] = {FIELD(arch),
-                                  IF(BPF_JEQ, CONFINE_ARCHITECTURE, 0, 12),
+                                  IF(BPF_JEQ, CONFINE_ARCHITECTURE, 0, 15),
                                   FIELD(nr),
-                                  IF(BPF_JEQ, SYS_userfaultfd, 11, 0),
-                                  IF(BPF_JEQ, SYS_shmget, 10, 0),
-                                  IF(BPF_JEQ, SYS_semget, 9, 0),
-                                  IF(BPF_JEQ, SYS_msgget, 8, 0),
-                                  IF(BPF_JEQ, SYS_mq_open, 7, 0),
-                                  IF(BPF_JEQ, SYS_add_key, 6, 0),
-                                  IF(BPF_JEQ, SYS_request_key, 5, 0),
-                                  IF(BPF_JEQ, SYS_keyctl, 4, 0),
+                                  IF(BPF_JEQ, SYS_userfaultfd, 14, 0),
+                                  IF(BPF_JEQ, SYS_shmget, 13, 0),
+                                  IF(BPF_JEQ, SYS_semget, 12, 0),
+                                  IF(BPF_JEQ, SYS_msgget, 11, 0),
+                                  IF(BPF_JEQ, SYS_mq_open, 10, 0),
+                                  IF(BPF_JEQ, SYS_add_key, 9, 0),
+                                  IF(BPF_JEQ, SYS_request_key, 8, 0),
+                                  IF(BPF_JEQ, SYS_keyctl, 7, 0),
+                                  IF(BPF_JEQ, SYS_adjtimex, 6, 0),
+                                  IF(BPF_JEQ, SYS_clock_adjtime, 5, 0),
+                                  IF(BPF_JEQ, SYS_setns, 4, 0),
                                   IF(BPF_JEQ, SYS_ioctl, 0, 2),
                                   FIELD(args[1]),
                                   IF(BPF_JEQ, MAKE_BY_DEVICE, 1, 0),
@@ -168,15 +172,16 @@ typedef struct Range {
     uint64_t begin, end;
 } Range;
 
-/* Files that are mapped and cannot be written, neighbours joined; 0: not all are known. */
-static size_t mapped(Range ranges[RANGES_MAX]) {
+/* The kernel's clock with its data ([vdso], [vvar]) and, if `files`, files that are mapped and cannot be written, neighbours
+ * joined; 0: not all are known. */
+static size_t mapped(bool files, Range ranges[RANGES_MAX]) {
     char line[4352], path[4096], may[8];
     size_t count = 0;
     Range at;
     FILE *maps = fopen("/proc/self/maps", "r");
     while (maps && fgets(line, sizeof line, maps) && count < RANGES_MAX) {
         const int fields = sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %*s %4095s", &at.begin, &at.end, may, path);
-        if (fields < 4 || may[1] == 'w' || (*path != '/' && strcmp(path, "[vdso]") != 0)) continue;
+        if (fields < 4 || may[1] == 'w' || !((files && *path == '/') || strncmp(path, "[v", 2) == 0)) continue;
         if (count > 0 && ranges[count - 1].end == at.begin)
             ranges[count - 1].end = at.end;
         else
@@ -254,13 +259,13 @@ static void refuse_range(const Range *range, struct sock_filter out[RANGE_STEPS]
     memcpy(out, steps, sizeof steps);
 }
 
-bool confine_code(void) {
+bool confine_code(bool files) {
     static Range ranges[RANGES_MAX];
     static struct sock_filter steps[STEPS_MAX];
 #ifdef __SANITIZE_ADDRESS__
     return false; /* its search for leaks traces this process */
 #endif
-    const size_t count = getenv("LD_PRELOAD") ? 0 : mapped(ranges);
+    const size_t count = getenv("LD_PRELOAD") ? 0 : mapped(files, ranges);
     if (CONFINE_ARCHITECTURE == 0 || count == 0) return false;
     memcpy(steps, BEGIN, sizeof BEGIN);
     for (size_t i = 0; i < count; i++) refuse_range(&ranges[i], steps + BEGIN_STEPS + i * RANGE_STEPS);

@@ -1,7 +1,7 @@
 /* confine.h - what a worker may write: its own folder, devices, and on a GPU what /proc has of itself and /dev/shm. Nothing that
  * decides a row, now or later: program, modules, references, rows, scenarios, Python packages. By Landlock (Linux 5.13), which
  * needs no privileges and holds for all that the process starts. Reading is not restricted. By seccomp it gets no userfaultfd, and
- * no shared memory, semaphores, queues and keys that would outlive it: no worker leaves word for the next. */
+ * no shared memory, semaphores, queues and keys that would outlive it: no worker leaves word for the next; nor another clock. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ bool confine_self(const char *folder, bool on_gpu);
 /* The program's code is not changed by what it loads: modules, from their constructors on, cannot make memory writable that is
  * mapped from files and not writable now, nor map or unmap anything there. So no function of the harness or of libc is replaced, be
  * it in its code or in what the loader has filled in (RELRO). By seccomp; nobody traces this process or another from within (on a
- * GPU /proc/self/mem stays open). What the harness keeps in writable memory is not covered. For good, and for what this process
- * starts. False: not kept, because the kernel has no seccomp, or a tool is preloaded (LD_PRELOAD), which may have to change code.
+ * GPU /proc/self/mem stays open). What the harness keeps in writable memory is not covered. files: false: the kernel's clock
+ * alone, for a library's worker. For good, and for what this process starts. False: not kept, because the kernel has no seccomp, or a tool is preloaded (LD_PRELOAD), which may have to change code.
  */
-bool confine_code(void);
+bool confine_code(bool files);

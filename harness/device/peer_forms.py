@@ -3,6 +3,7 @@ results, outside the clock, and inverts what it made. A result is known by its e
 file is imported: a future, a lazy object or a class of the peer's own is none. Strings are an Arrow column in between."""
 
 import math
+import random
 import warnings
 
 import numpy
@@ -10,6 +11,7 @@ from peer_protocol import Failure
 
 PARTS = ("offsets", "chars", "validity")  # of a column of strings: NAME.offsets, ...
 COMPARED_BYTES = 64 << 20  # at a time
+READ_PARTS, READ_LEAST = 16, 1024  # of a result; elements
 
 
 def expect_type(value, *types):
@@ -174,7 +176,7 @@ class Pandas(Numpy):
         numbers, text = pandas.Series([0.0])._mgr, pandas.array(["a"], dtype="str")
         self.pandas, self.types, self.manager = pandas, (pandas.Series, pandas.DataFrame), type(numbers)
         self.block, self.columns = type(numbers.blocks[0]), (type(text), pandas.arrays.ArrowExtensionArray)
-        self.matrix = pandas.DataFrame.to_numpy
+        self.tables, self.matrix = type(pandas.DataFrame([0.0])._mgr), pandas.DataFrame.to_numpy
 
     def give(self, array, held):
         if not isinstance(array, numpy.ndarray):
@@ -183,13 +185,18 @@ class Pandas(Numpy):
 
     def take(self, value):
         if type(value) is self.pandas.DataFrame:
+            for block in expect_type(value._mgr, self.tables).blocks:
+                self.inside(block)
             return self.matrix(value)
         (block,) = expect_type(value._mgr, self.manager).blocks
-        if type(block) is self.block:
-            return expect_type(block.values, numpy.ndarray)
+        if type(values := self.inside(block)) is numpy.ndarray:
+            return values
         import pyarrow
 
-        return from_arrow(pyarrow.array(expect_type(block.values, *self.columns)))
+        return from_arrow(pyarrow.array(values))
+
+    def inside(self, block):
+        return expect_type(block.values, *((numpy.ndarray,) if type(block) is self.block else self.columns))
 
 
 class Polars(Numpy):
@@ -197,6 +204,7 @@ class Polars(Numpy):
         import polars
 
         self.polars, self.types, self.inner = polars, (polars.Series, polars.DataFrame), type(polars.Series([0.0])._s)
+        self.tables, self.columns = type(polars.DataFrame()._df), polars.DataFrame.get_columns
         self.to_arrow, self.to_numpy, self.matrix = (
             polars.Series.to_arrow,
             polars.Series.to_numpy,
@@ -210,12 +218,16 @@ class Polars(Numpy):
 
     def take(self, value):
         if type(value) is self.polars.DataFrame:
+            expect_type(value._df, self.tables)
             return self.matrix(value)
         expect_type(value._s, self.inner)
         return self.to_arrow(value) if value.dtype == self.polars.String else self.to_numpy(value)
 
     def table(self, value):
-        return {c.name: c for c in value.get_columns()} if type(value) is self.polars.DataFrame else None
+        if type(value) is not self.polars.DataFrame:
+            return None
+        expect_type(value._df, self.tables)
+        return {c.name: c for c in self.columns(value)}
 
 
 def arrow_types(kind=None):
@@ -517,8 +529,16 @@ class Exchange:
             place = out[count:] if count and array.size == out.size - count else out
             if array.size != place.size or not numpy.can_cast(array.dtype, out.dtype, "same_kind"):
                 raise Failure("check", f"output {name} is {words(array)}; {words(out)} is expected")
-            place[...] = array.reshape(place.shape)
+            for part in parts_of(array.size):
+                place.reshape(-1)[part] = array.reshape(-1)[part]
             out[:count] = value
+
+
+def parts_of(size):
+    """In any order: a thread that still computes is seldom ahead of what is read."""
+    step = max(size // READ_PARTS + 1, READ_LEAST)
+    starts = range(0, size, step)
+    return [slice(start, start + step) for start in random.sample(starts, len(starts))]
 
 
 def words(array):

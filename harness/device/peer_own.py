@@ -3,6 +3,7 @@ runs. Seen is what Python's own means change; SECURITY.md says what is not."""
 
 import contextlib
 import ctypes
+import operator
 import pathlib
 import signal
 import sys
@@ -10,15 +11,27 @@ import types
 
 from peer_protocol import Failure
 
-ABSENT = object()
-LIBRARIES = ("pandas", "polars", "pyarrow", "pyarrow.compute", "pyarrow.types")  # that peer_forms.py uses
+LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")  # that peer_forms.py uses
+CODE = operator.attrgetter("__code__")
+OF_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes cannot be changed
 
 
 def functions_of(names):
-    """(name, function, its code) of a module's or a class's. What is no function may have any `__code__` (polars.col has a column)."""
+    """(name, function) of a module's or a class's."""
     kinds = (staticmethod, classmethod, property)
-    found = ((name, value) for name, value in names.items() if callable(value) or isinstance(value, kinds))
-    return [(name, value, value.__code__ if type(value) is types.FunctionType else None) for name, value in found]
+    return [(name, value) for name, value in names.items() if callable(value) or isinstance(value, kinds)]
+
+
+def is_python(value):
+    """What is no such function may have any `__code__` (polars.col has a column)."""
+    return type(value) is types.FunctionType
+
+
+def classes_of(module):
+    """Those that it defines; a class has none."""
+    values = vars(module).values() if isinstance(module, types.ModuleType) else ()
+    classes = (value for value in values if isinstance(value, type) and value.__flags__ & OF_PYTHON)
+    return [value for value in classes if value.__module__ == module.__name__]
 
 
 SIGACTION, SIGACTION_BYTES = ctypes.CDLL(None).sigaction, 512  # which begins with the handler
@@ -33,33 +46,68 @@ def handlers():
     return found
 
 
+class Place:
+    """Functions of a module or a class under their names, and their code; in libraries so many that nothing is asked of each in Python."""
+
+    def __init__(self, thing, found):
+        self.where, self.names = thing.__name__, vars(thing)
+        self.keys, self.kept = zip(*found, strict=True)
+        self.functions = [value for value in self.kept if is_python(value)]
+        self.codes = [*map(CODE, self.functions)]
+
+    def is_kept(self):
+        return all(map(operator.is_, map(self.names.get, self.keys), self.kept)) and all(
+            map(operator.is_, map(CODE, self.functions), self.codes)
+        )
+
+    def replaced(self):
+        """Its first name that stands for another function, or else the first function with another code."""
+        others = [name for name, value in zip(self.keys, self.kept, strict=True) if self.names.get(name) is not value]
+        changed = [f.__name__ for f, code in zip(self.functions, self.codes, strict=True) if CODE(f) is not code]
+        return (others + changed)[0]
+
+
+def places(modules):
+    things = {id(thing): thing for module in modules for thing in (module, *classes_of(module))}.values()
+    return [Place(thing, found) for thing in things if (found := functions_of(vars(thing)))]
+
+
 class Own:
-    """Functions of modules, of the classes that these define, and of the modules, libraries and types that they use; objects have none in place of
-    their class's."""
+    """Functions of modules, of the classes that these define, of libraries and types, of the modules that they use, and, deep, of all modules
+    of the libraries; objects have none in place of their class's."""
 
     def __init__(self, modules, libraries, objects):
         used = (value for module in modules for value in vars(module).values() if isinstance(value, types.ModuleType))
-        libraries = [*libraries, *(sys.modules[name] for name in LIBRARIES if name in sys.modules)]
-        libraries += {id(module): module for module in used if module not in modules}.values()
-        places = [(thing.__name__, vars(thing)) for thing in (*modules, *libraries)]
-        for module in modules:
-            classes = [value for value in vars(module).values() if isinstance(value, type)]
-            places += [(c.__qualname__, vars(c)) for c in classes if c.__module__ == module.__name__]
-        self.kept = [(where, names, *found) for where, names in places for found in functions_of(names)]
-        for thing in objects:
-            methods = [name for name, value, code in functions_of(vars(type(thing))) if code]
-            self.kept += [(type(thing).__qualname__, vars(thing), name, ABSENT, None) for name in methods]
+        deep = [m for name, m in sys.modules.items() if name.split(".")[0] in LIBRARIES]
+        self.near, self.kept, self.deep = places((*modules, *libraries)), places(used), places(deep)
+        self.objects = [
+            (type(thing).__qualname__, vars(thing), {n for n, v in functions_of(vars(type(thing))) if is_python(v)})
+            for thing in objects
+        ]
         self.handlers = handlers()
 
-    def expect_kept(self):
+    def expect_kept(self, deep=False):
         if handlers() != self.handlers:
             raise Failure("check", "sets a handler of a signal, which would compute outside of every sample")
-        for where, names, name, value, code in self.kept:
-            now = names.get(name, ABSENT)
-            if now is not value or (code and now.__code__ is not code):
-                raise Failure(
-                    "check", f"replaces {where}.{name}: what the harness calls in this process is not to be changed"
-                )
+        self.expect_near()
+        self.expect(self.kept)
+        if deep:
+            self.expect(self.deep)
+
+    def expect_near(self):
+        """What reads results."""
+        self.expect(self.near)
+        for where, names, methods in self.objects:
+            if replaced := methods & names.keys():
+                self.refuse(where, min(replaced))
+
+    def expect(self, places):
+        for place in places:
+            if not place.is_kept():
+                self.refuse(place.where, place.replaced())
+
+    def refuse(self, where, name):
+        raise Failure("check", f"replaces {where}.{name}: what the harness calls in this process is not to be changed")
 
 
 class Hooks:

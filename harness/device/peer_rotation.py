@@ -48,12 +48,12 @@ def python_threads():
 
 
 class Rotation:
-    def __init__(self, sets, vary, engine, load, call, ask, offer, exchange):
+    def __init__(self, sets, vary, engine, load, call, ask, offer, exchange, own):
         """sets: two dictionaries of read-only arrays, from which timed calls get theirs. vary: of the command `time`. engine: peer_timing.Engine.
-        load(inputs); call() with its wait; ask(key, mode, sample, of) -> the parent's answer; offer(mode, sample, of, kept) puts the outputs before
+        own: peer_own.Own. load(inputs); call() with its wait; ask(key, mode, sample, of) -> the parent's answer; offer(mode, sample, of, kept) puts the outputs before
         the parent if it wants them. exchange: peer_forms.Exchange."""
         self.sets, self.vary, self.load, self.call, self.ask, self.offer = sets, vary, load, call, ask, offer
-        self.exchange, self.engine = exchange, engine
+        self.exchange, self.engine, self.own = exchange, engine, own
         self.vary_input, self.rewrite_input = engine.c.measure_vary, engine.c.measure_rewritten
         self.on_gpu, self.collect, self.release = engine.library.on_gpu, gc.collect, exchange.release
         self.watch, self.worked = engine.c.measure_watch, engine.c.measure_worked
@@ -91,12 +91,13 @@ class Rotation:
         array = list(self.sets[0].values())[offsets]
         return array.ctypes.data, array.size - 1, array.itemsize == 8
 
-    def use(self, key):
+    def use(self, key, deep=False):
         """The library gets the inputs of a key, read-only as in every run. Before they are made all is released that the calls before left: what it
-        runs at its end finds none of them."""
+        runs at its end finds none of them, and what it replaces is seen."""
         self.key = key
         self.release()
         self.collect()
+        self.own.expect_kept(deep)
         for _, array, made, sets in self.varied(key):
             array.flags.writeable = True
             self.vary_input(made, *sets, array.ctypes.data)
@@ -145,7 +146,7 @@ class Rotation:
             self.resting = python_threads()
         if not self.on_gpu:
             self.watch()
-        self.use(key)
+        self.use(key, deep=True)
         if self.rewrites and place.back_to_back:
             self.aim_rewriting()
         if self.on_gpu:

@@ -7,6 +7,7 @@ import argparse
 import atexit
 import builtins
 import contextlib
+import ctypes
 import errno
 import functools
 import gc
@@ -163,6 +164,8 @@ class Worker:
             import_library(self.facts["framework"], self.clock)
             from peer_forms import Exchange
 
+            if self.measure:
+                ctypes.CDLL(self.measure).confine_code(ctypes.c_bool(False))
             self.exchange = Exchange(self.facts)
             self.quiet = functools.partial(sys.modules["numpy"].errstate, all="ignore")  # what overflows calls nobody
             if self.facts.get("into"):
@@ -173,7 +176,9 @@ class Worker:
             kinds = {kind for form in self.exchange.forms for given in form.types for kind in given.__mro__}
             clocks = [torch.cuda.Event] if (torch := sys.modules.get("torch")) else []
             self.hooks = Hooks()
-            self.own = Own([sys.modules[name] for name in names], [builtins, *clocks, *kinds], objects)
+            self.own = Own(
+                [sys.modules[name] for name in names], [builtins, sys.modules["numpy"], *clocks, *kinds], objects
+            )
 
     def call_into(self):
         if self.peer.run(self.state, self.exchange.given, self.into.given) is not None:
@@ -279,16 +284,19 @@ class Worker:
             self.into.poison(self.poison)
 
     def shared(self, outputs):
-        """Copies what a call gave to where the parent reads it; `counts` for the reply, if the sizes depend on the data."""
+        """Copies what a call gave to where the parent reads it, before a thread can add to it; `counts` for the reply, if the sizes depend on the
+        data."""
+        self.own.expect_near()
+        with self.quiet():
+            given = self.exchange.results(outputs, self.outputs)
+            if self.sized_by_data:
+                counts = [put(given.get(name), out, name) for name, out in self.outputs.items()]
+            else:
+                self.exchange.write(given, self.outputs)
         self.own.expect_kept()
         if self.into:
             self.into.expect_guards()
-        with self.quiet():
-            given = self.exchange.results(outputs, self.outputs)
-            if not self.sized_by_data:
-                self.exchange.write(given, self.outputs)
-                return {}
-        return {wire.KEY_COUNTS: [put(given.get(name), out, name) for name, out in self.outputs.items()]}
+        return {wire.KEY_COUNTS: counts} if self.sized_by_data else {}
 
     def ask(self, key, mode, sample, count, **more):
         """Says something of a sample to the parent, which answers or ends this process."""
@@ -328,6 +336,7 @@ class Worker:
             self.ask,
             self.taken,
             self.exchange,
+            self.own,
         )
         self.poison_outputs()
         with self.hooks.refused():

@@ -53,16 +53,15 @@ static Status take_last(const CpuSession *session, Sample *sample) {
     return measure_calls(work, 1, &sample->seconds);
 }
 
-/* A third fewer at most, so that a call cannot tell from earlier samples that it is the last, which is compared. */
-static size_t calls_of_a_sample(const CpuSession *session) {
+size_t measure_fewer(size_t calls) {
     const uint64_t now = (uint64_t)(1e9 * clock_seconds());
-    return session->calls - rng_at(now, 0) % ((session->calls + 1) / 3 + 1);
+    return calls - rng_at(now, 0) % ((calls + 1) / 3 + 1);
 }
 
 static Status take(void *context, Sample *sample) {
     CpuSession *session = context;
     const MeasuredWork *work = session->work;
-    const size_t calls = calls_of_a_sample(session);
+    const size_t calls = measure_fewer(session->calls);
     const bool rewrites = work->between && calls > 1;
     double all;
     if (session->sweep && !cache_sweep(session->sweep, session->sweep_words))

@@ -35,8 +35,8 @@ struct GpuSession {
     bool queued;           /* launches go behind the blocking kernel */
     bool timed_out;
     double hold_seconds;
-    double host_seconds; /* from the sample's first call until its last returned */
-    size_t calls;
+    double host_seconds;                  /* from the sample's first call until its last returned */
+    size_t calls, now;                    /* of a sample; of the present one */
     double between_seconds;               /* of one between(); 0: none */
     size_t samples_queued, samples_short; /* by the device's timer these took longer than by the events */
     size_t samples_shared;                /* something else ran on the held device, or between the hold and the sample */
@@ -53,7 +53,7 @@ static Status call_once(GpuSession *session) {
 static Status call_all(GpuSession *session) {
     const MeasuredWork *work = session->work;
     TRY(call_once(session));
-    for (size_t left = session->calls - 1; left-- > 0;) {
+    for (size_t left = session->now - 1; left-- > 0;) {
         if (work->between) TRY(work->between(work->between_context, left, true));
         TRY(call_once(session));
     }
@@ -61,7 +61,7 @@ static Status call_all(GpuSession *session) {
 }
 
 static bool rewrites(const GpuSession *session) {
-    return session->work->between && session->calls > 1;
+    return session->work->between && session->now > 1;
 }
 
 /* Also a launch that failed without run() saying so: the runtime remembers it. */
@@ -82,7 +82,7 @@ static Status hold(GpuSession *session) {
 static Status enqueue_sample(GpuSession *session) {
     GpuQueue *queue = &session->queue;
     if (session->mode == MODE_COLD) TRY(gpu_queue_unpin(queue));
-    if (rewrites(session)) TRY(session->work->between(session->work->between_context, session->calls - 1, false));
+    if (rewrites(session)) TRY(session->work->between(session->work->between_context, session->now - 1, false));
     if (session->mode == MODE_COLD) TRY(gpu_queue_flush(queue));
     TRY(hold(session));
     TRY(gpu_queue_stamp(queue, GPU_STAMP_BEFORE));
@@ -130,6 +130,7 @@ static Status capture(GpuSession *session, Samples *out) {
 }
 
 static Status take_once(GpuSession *session, Sample *sample) {
+    session->now = measure_fewer(session->calls);
     const Status enqueued = enqueue_sample(session);
     gpu_queue_release(&session->queue); /* whatever happened: nothing may stay blocked */
     if (enqueued != STATUS_OK) {
@@ -140,7 +141,7 @@ static Status take_once(GpuSession *session, Sample *sample) {
     session->timed_out = session->queued && gpu_queue_timed_out(&session->queue);
     float milliseconds = 0;
     TRY_CUDA(cudaEventElapsedTime(&milliseconds, session->begin, session->end));
-    const double all = 1e-3 * static_cast<double>(milliseconds), calls = static_cast<double>(session->calls);
+    const double all = 1e-3 * static_cast<double>(milliseconds), calls = static_cast<double>(session->now);
     if (session->queued && !session->timed_out) {
         session->samples_queued++;
         session->samples_shared += !session->whole || gpu_queue_late(&session->queue);
@@ -298,7 +299,7 @@ static Status take_series(GpuSession *session, const SamplingPace *pace, Samples
     TRY(sampling_run(&source, &pilot, out));
     TRY(check_events(session));
     out->calls_per_sample = session->calls;
-    out->between_seconds = rewrites(session) ? session->between_seconds : 0;
+    out->between_seconds = session->work->between && session->calls > 1 ? session->between_seconds : 0;
     out->clock = host ? CLOCK_HOST : session->queued ? CLOCK_QUEUED : CLOCK_NOT_QUEUED;
     return STATUS_OK;
 }

@@ -75,7 +75,7 @@ typedef struct Samples {
     double *seconds; /* per call, in the order taken */
     double *sm_mhz;  /* SM clock during each sample; NaN where it is unknown; NULL on the CPU */
     size_t count;
-    size_t calls_per_sample; /* hot: so many where one is too short (CPU: or up to a third fewer); seconds are per call */
+    size_t calls_per_sample; /* hot, graph: so many where one is too short, or up to a third fewer; seconds are per call */
     double between_seconds;  /* what between() took each time, which is not in `seconds`; 0: it was not called */
     const char *clock;       /* "cuda events", "steady clock", "rdtsc": how the time was taken */
     const char *stopped;     /* "precision", "samples" (their largest number), "seconds": why there are no more */
@@ -89,6 +89,9 @@ Status measure_gpu(Mode mode, const MeasuredWork *work, void *stream, const Samp
 /* CPU: steady clock; cold reads a buffer of >= 2x the last-level cache before every sample. The modes of
  * a stream (graph, enqueue, complete) give a reason. */
 Status measure_cpu(Mode mode, const MeasuredWork *work, const SamplingPace *pace, Samples *out);
+/* Of a sample's calls a third fewer at most, so that a call cannot tell from earlier samples that it is the last, which is
+ * compared. */
+size_t measure_fewer(size_t calls);
 /* So many calls of the mode hot, all after one another, and what they took with between(), by the steady clock; the first state is
  * made. */
 Status measure_calls(const MeasuredWork *work, size_t calls, double *seconds);

@@ -18,8 +18,12 @@ static const double BURST_SECONDS = 2e-3; /* of calls, for some bursts to meet n
 static const double REPLY_SECONDS = 1e-4; /* that a reply may take longer where calls leave threads */
 static const double FAR = 64;
 static const double OWN_MOST_SECONDS = 5e-6;
-static const double RESTORED_SECONDS = 1e-9; /* a byte of an array that is updated in place */
-enum { ANY = -1, TRIES = 5, BURSTS_LEAST = 10, BURSTS_MOST = 50 };
+static const double RESTORED_SECONDS = 1e-9;      /* a byte of an array that is updated in place */
+static const double ALONE = 2, ALONE_COLD = 1.25; /* caches are not as warm as back to back */
+static const double ALONE_SECONDS = 3e-6, WAKING_SECONDS = 3e-4;
+static const double QUIET = 0.9; /* CPU time of a thread that has its processor alone */
+enum { ANY = -1, TRIES = 5, TRIES_ALONE = 3, BURSTS_LEAST = 10, BURSTS_MOST = 50 };
+enum { OF_TRIES = 1, OF_BURSTS = OF_TRIES + TRIES, OF_ALONE }; /* varied sets, after that of samples */
 
 typedef struct Outside {
     double seconds, cpu, said; /* by this process; of CPU time; by the worker */
@@ -57,7 +61,9 @@ static Status time_compared(Session *s, int k, size_t calls, double timeout, Out
     instance_poison(s->instance);
     TRY(child_ask(s->worker->child, json_pack("{s:s}", KEY_DO, DO_SHOW), timeout, &reply));
     json_decref(reply);
-    return compare_outputs(s, set, "in timing, hot, the last call by the parent's clock: ", NULL);
+    TRY(compare_outputs(s, set, "in timing, hot, the last call by the parent's clock: ", NULL));
+    if (k > OF_TRIES && (k != OF_ALONE || instance_is_large(s->instance))) instance_forget(s->instance, set); /* seldom needed */
+    return STATUS_OK;
 }
 
 /* As many calls as take long enough. */
@@ -103,26 +109,27 @@ static Status time_between(Session *s, size_t calls, double timeout, double *sec
     return STATUS_OK;
 }
 
-/* The least that short runs take, where the machine does nothing else. said: what the worker does not say of it. */
-static Status time_bursts(Session *s, size_t few, bool left_out, double timeout, Outside *least) {
-    const double burst = (double)few * s->row->timing[MODE_HOT].stats.median;
-    const int bursts = (int)fmax(BURSTS_LEAST, fmin(BURSTS_MOST, BURSTS_MOST * BURST_SECONDS / burst));
+/* The least that short runs take, where the machine does nothing else; of one the outputs are compared, with varied set k. said:
+ * what the worker does not say of it. */
+static Status time_bursts(Session *s, size_t few, int k, bool left_out, double timeout, Outside *least) {
+    const double burst = (double)few * s->row->timing[MODE_HOT].stats.median, many = k >= OF_ALONE ? 1 : BURSTS_MOST;
+    const int bursts = (int)fmax(BURSTS_LEAST, fmin(BURSTS_MOST, many * BURST_SECONDS / burst)),
+              compared = left_out ? bursts : (int)(draw_of(&s->draw, MODE_FIRST, DRAW_CALLS, (size_t)k) % (uint64_t)bursts);
     *least = (Outside){INFINITY, INFINITY, INFINITY};
-    for (int i = 0; i < bursts; i++) {
+    for (int i = 0; i < bursts && !s->decided; i++) {
         Outside now;
-        TRY(time_calls(s, few, left_out, timeout, &now));
+        TRY(i == compared ? time_compared(s, k, few, timeout, &now) : time_calls(s, few, left_out, timeout, &now));
         least->seconds = fmin(least->seconds, now.seconds), least->cpu = fmin(least->cpu, now.cpu);
         least->said = fmin(least->said, now.seconds - now.said);
     }
     return STATUS_OK;
 }
 
-/* Seconds of a call alone, and those of them that the worker does not say. enough: calls that take AT_LEAST_SECONDS. */
-static Status time_quietest(Session *s, size_t enough, double timeout, double *seconds, double *unsaid) {
-    const size_t few = (size_t)fmin(BURST_SECONDS / s->row->timing[MODE_HOT].stats.median, (double)enough) + 1;
+/* Seconds of one of `few` calls, and those of them that the worker does not say. */
+static Status time_quietest(Session *s, size_t few, int k, double timeout, double *seconds, double *unsaid) {
     Outside without, with;
-    TRY(time_bursts(s, few, true, timeout, &without));
-    TRY(time_bursts(s, few, false, timeout, &with));
+    TRY(time_bursts(s, few, k, true, timeout, &without));
+    TRY(time_bursts(s, few, k, false, timeout, &with));
     with.seconds -= without.seconds, with.cpu -= fmin(without.seconds, without.cpu); /* another thread's is none of it */
     *seconds = of_a_call(s, &with, few);
     *unsaid = (with.said - without.said - REPLY_SECONDS) / (double)few;
@@ -139,8 +146,8 @@ static Status compare_clocks(Session *s, double timeout, bool last, bool *far) {
     TRY(enough_calls(s, timeout, &enough));
     for (int i = 0; i < TRIES; i++) {
         calls = enough << i;
-        calls += draw_of(&s->draw, MODE_HOT, DRAW_CALLS, s->timed_calls) % calls;   /* no call can tell that it is the last */
-        TRY(time_compared(s, 1 + i % (VARIED_PER_MODE - 1), calls, timeout, &run)); /* 0: of samples */
+        calls += draw_of(&s->draw, MODE_HOT, DRAW_CALLS, s->timed_calls) % calls; /* no call can tell that it is the last */
+        TRY(time_compared(s, OF_TRIES + i, calls, timeout, &run));
         if (s->decided) return STATUS_OK;
         TRY(time_between(s, calls, timeout, &between));
         now = of_a_call(s, &run, calls);
@@ -151,12 +158,53 @@ static Status compare_clocks(Session *s, double timeout, bool last, bool *far) {
     }
     bool below = s->row->threads == 1 && least > FORGED * (sample + own);
     if (!clocks_agree || below) { /* or the machine was busy */
-        TRY(time_quietest(s, enough, timeout, &now, &unsaid));
+        const size_t few = (size_t)fmin(BURST_SECONDS / sample, (double)enough) + 1;
+        TRY(time_quietest(s, few, OF_BURSTS, timeout, &now, &unsaid));
+        if (s->decided) return STATUS_OK;
         clocks_agree = clocks_agree || unsaid <= (AGREES - 1) * now;
         below = below && now > FORGED * sample;
     }
     *far = clocks_agree && below && !last;
     if (!*far && (!clocks_agree || below)) refuse(s, now, now - fmin(unsaid, now), clocks_agree);
+    return STATUS_OK;
+}
+
+/* Mode whose samples say far less than a call alone takes, on data of its own and with warm caches; MODE_COUNT: none. */
+static Mode far_below(const Session *s, double alone, double slack) {
+    const ModeTiming *hot = &s->row->timing[MODE_HOT], *cold = &s->row->timing[MODE_COLD];
+    if (alone > ALONE * hot->stats.median + slack) return MODE_HOT;
+    return cold->count > 0 && alone > ALONE_COLD * cold->stats.median + slack ? MODE_COLD : MODE_COUNT;
+}
+
+static void refuse_alone(Session *s, Mode mode, double alone) {
+    char reason[256];
+    snprintf(reason, sizeof reason, "in timing, %s: a call alone, on data of its own, takes %.3g s, and its samples say %.3g s",
+             mode_name(mode), alone, s->row->timing[mode].stats.median);
+    decide(s, VERDICT_FAIL, reason);
+}
+
+/* Calls of a sample of `hot` find all but a few elements as the call before them left them: one that computes only what these
+ * change, or only in the last, is slow where a call is alone. And no cold call is faster than a warm one. On a busy machine caches
+ * are cold after each command: then the row only says less. */
+static Status compare_alone(Session *s, double timeout) {
+    ModeTiming *hot = &s->row->timing[MODE_HOT];
+    const bool one = s->row->threads == 1;
+    const double slack = one ? ALONE_SECONDS : WAKING_SECONDS, spent = clock_seconds() - s->began;
+    double alone = INFINITY, now, unsaid;
+    Outside run;
+    Mode mode = MODE_HOT;
+    if (s->choice->entry->backend != BACKEND_CPU) return STATUS_OK;
+    if (!one && hot->stats.median < slack) hot->clock_by = CLOCK_WORKER; /* waking threads takes longer */
+    if ((!one && hot->stats.median < slack) || 2 * BURSTS_LEAST * s->first_seconds > SHARE_OF_ROW * spent) return STATUS_OK;
+    for (int i = 0; i < TRIES_ALONE && mode != MODE_COUNT && !s->decided; i++) {
+        TRY(time_quietest(s, 1, OF_ALONE + i, timeout, &now, &unsaid));
+        alone = fmin(alone, now);
+        mode = far_below(s, alone, slack);
+    }
+    if (s->decided || mode == MODE_COUNT) return STATUS_OK;
+    hot->clock_by = CLOCK_WORKER;
+    TRY(time_calls(s, (size_t)(AT_LEAST_SECONDS / hot->stats.median) + 1, false, timeout, &run));
+    if (run.cpu > QUIET * run.seconds) refuse_alone(s, mode, alone);
     return STATUS_OK;
 }
 
@@ -169,7 +217,8 @@ Status check_clock(Session *s, double timeout_seconds, bool last, bool *far) {
                  meant = 2 * s->options->seconds_per_mode; /* cold and hot */
     if (s->choice->entry->backend == BACKEND_PEER || hot->count == 0 || needed > SHARE_OF_ROW * fmax(spent, meant))
         return STATUS_OK;
-    const Status status = compare_clocks(s, timeout_seconds, last, far);
+    Status status = compare_clocks(s, timeout_seconds, last, far);
+    if (status == STATUS_OK && !s->decided && !*far) status = compare_alone(s, timeout_seconds);
     return status == STATUS_UNSUPPORTED ? STATUS_OK : status; /* calls that allocate are not repeated */
 }
 

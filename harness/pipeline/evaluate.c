@@ -186,6 +186,7 @@ static Status take_times(Session *s) {
     Status status = STATUS_OK;
     for (int i = 0; i < TIMED_AT_MOST && status == STATUS_OK && !s->decided && far; i++) {
         timing_free(s->row->timing);
+        if (i > 0 && options->draw.shared == 0) instance_redraw(s->instance); /* what the worker has seen is compared */
         status = timed_take(s, timeout, &taken);
         far = false;
         if (taken) s->row->timed = true;

@@ -291,12 +291,14 @@ static void forget_inputs(Instance *instance, DataSet set) {
     instance->loaded[set] = false;
 }
 
+void instance_forget(Instance *instance, DataSet set) {
+    forget_inputs(instance, set);
+    for (int b = 0; b < INSTANCE_MAX_BOUNDS; b++)
+        forget_reference(instance->reference[set][b]), forget_exact(instance->exact[set][b]);
+}
+
 void instance_redraw(Instance *instance) {
-    for (int set = DATA_VARIED; set < DATA_COUNT; set++) {
-        forget_inputs(instance, (DataSet)set);
-        for (int b = 0; b < INSTANCE_MAX_BOUNDS; b++)
-            forget_reference(instance->reference[set][b]), forget_exact(instance->exact[set][b]);
-    }
+    for (int set = DATA_VARIED; set < DATA_COUNT; set++) instance_forget(instance, (DataSet)set);
     instance->draw = 0;
 }
 

@@ -194,7 +194,7 @@ static bool is_asked_for(const Session *s, Mode mode) {
 }
 
 static int wanted_most(const Session *s, Mode mode) {
-    return mode == MODE_COLD && !instance_is_large(s->instance) ? VARIED_PER_MODE - 1 : 1;
+    return mode == MODE_COLD && !instance_is_large(s->instance) ? 2 : 1;
 }
 
 static int find_wanted(const ModeSamples *samples, size_t sample) {

@@ -20,7 +20,7 @@ enum { INSTANCE_MAX_BOUNDS = 8 };
  * in the worker from these two and a key of the parent's (base/vary.h); the sets from VARIED on are those of timed samples that are
  * compared, VARIED_PER_MODE for each mode: their keys are drawn once for a case, so that its variants share references, and each
  * worker meets each of them in one sample. */
-enum { VARIED_PER_MODE = 3 };
+enum { VARIED_PER_MODE = 11 };
 typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_VARIED, DATA_COUNT = DATA_VARIED + VARIED_PER_MODE * MODE_FIRST } DataSet;
 
 typedef struct Instance {
@@ -68,6 +68,8 @@ DataSet instance_varied(Mode mode, int k);
 uint64_t instance_key(Instance *instance, DataSet set);
 /* Forgets the varied sets: their keys are known to a worker. The next variant has others. */
 void instance_redraw(Instance *instance);
+/* Inputs and reference of one. */
+void instance_forget(Instance *instance, DataSet set);
 /* More than 1 GiB of inputs and outputs: one sample of a mode is compared, and inputs of varied sets do not stay. */
 bool instance_is_large(const Instance *instance);
 /* How each input's elements vary in timed calls (VaryHow), as commands have it. */

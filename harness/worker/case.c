@@ -48,7 +48,7 @@ static Status module_load(const char *path, const char *id, bool on_gpu, const V
     if (!loaded[0]) {
         if (!on_gpu && !confine_self(getenv("TMPDIR"), false))
             return status_fail(STATUS_IO, "cannot be kept from /proc/self/mem (Landlock): %s", strerror(errno));
-        (void)confine_code();
+        (void)confine_code(true);
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         const char *why = handle ? "" : dlerror();
         if (!handle) return status_fail(lacks_memory(why) ? STATUS_MEMORY : STATUS_INVALID, "cannot be loaded: %s", why);

@@ -232,7 +232,7 @@ def test_clocks(folder):
     out = folder / "clocks.jsonl"
     environment = {**os.environ, "LD_PRELOAD": "libm.so.6"}
     by_the_parent = ("cpu_slow_clock", "cpu_slow_clock_briefly", "cpu_cheat_padded_calls")
-    names = ",".join(("cpu_right", *by_the_parent, "cpu_cheat_parent_calls"))
+    names = ",".join(("cpu_right", *by_the_parent, "cpu_cheat_parent_calls", "cpu_cheat_knows_last"))
     done = call(
         *("run", "double n=20011", "--variants", names, "--no-ceilings", "--out", out),
         program=MUTANTS,
@@ -242,6 +242,10 @@ def test_clocks(folder):
     found = {row["variant"].split("/")[1]: row for row in rows_of(out)}
     for name in by_the_parent:
         expect(re.search(BY_THE_PARENT, found[name]["reason"] or ""), f"{name} fails by the parent's clock", done)
+    last = found["cpu_cheat_knows_last"]
+    alone = re.search(r"hot: a call alone, on data of its own, takes", last["reason"] or "")
+    unchecked = last["verdict"] == "pass" and not last["timing"]["hot"]["clock_checked"]
+    expect(alone or unchecked, "what computes in the last call fails; on a busy machine its clock is not checked", done)
     reasons = [found["cpu_cheat_parent_calls"]["reason"]]
     words = ("run", "double n=20011", "--variants", "cpu_cheat_parent_calls", "--no-ceilings", "--out", out)
     while "hot, the last call by the parent's clock: y[0] is 0" not in str(reasons[-1]):

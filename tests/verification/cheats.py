@@ -85,9 +85,12 @@ KINDS = [
     ),
     (
         "work between the calls",
-        r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool|herd|collector|constructor|run_ends|counts_threads|native_|overflow$|finalizer|garbage$",
+        r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool|herd|collector|constructor|run_ends|counts_threads|native_|overflow$|finalizer|garbage$|_deep$",
     ),
-    ("timed calls that do less", r"batch|later|random_skip|counts_calls|skips_|first_of|last_of|_soon$"),
+    (
+        "timed calls that do less",
+        r"batch|later|random_skip|counts_(calls|down)|skips_|first_of|last_of|knows_last|_soon$",
+    ),
     ("verified and timed calls told apart", r"phase|poison|warm_up"),
     ("another stream", r"stream|strays"),
     ("an output found in memory", r"reused|torch_empty|parent_memory|finds_output|left_in"),
@@ -96,7 +99,7 @@ KINDS = [
     ("lower precision", r"float(_sums)?$|tf32|bf16|rounding|narrow_"),
     (
         "clocks, samples, comparisons and replies forged",
-        r"clock|events|statistics|forged|compare|exit_handler|parent_calls|padded_calls",
+        r"clock|events|statistics|forged|compare|exit_handler|parent_calls|padded_calls|rewrites",
     ),
     ("the machine's state", r"persisting|priority|sweep"),
     ("what other rows are judged by", r"writes_files|slows_library|_word$"),

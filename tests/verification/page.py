@@ -50,12 +50,14 @@ CONFINED = "It is right, and what it writes to is refused: `tests/scripts/test_c
 WORD = "It is right, and no worker finds word of another: `tests/scripts/test_confined.py` names each place."
 PARENT = "A short run leaves no time for the parent's clock, which has it rejected in `tests/scripts/test_mutants.py`."
 RARE = "It is wrong, or another number, once in 300 calls: `tests/scripts/test_bits.py` has it found by repeated calls (`--bits`), which these short runs leave out."
+LATER = "Its rows are rejected, by chance, where a call takes longer than 0.2 ms; here the thread is done before its result is read (SECURITY.md)."
 PRIORITY = "It is right, and gains nothing on a machine that does nothing else."
 UNHEARD = "Its times are honest: what a process says after its last reply is not read."
 CHANCE = "Some of its rows are rejected, by chance; in the others it takes longer than the work does."
 REASONS = {
     "double/peer_cheat_ahead": CHANCE,
     "double/peer_cheat_native_thread": CHANCE,
+    "double/peer_cheat_native_later": LATER,
     "double/cpu_cheat_counts_calls": CHANCE,
     "rolling/cpu_cheat_windows": DIFFERENCES,
     "double/peer_cheat_last_of_sample": SPARED,
@@ -68,6 +70,8 @@ REASONS = {
     "double/peer_cheat_word": WORD,
     "double/cpu_cheat_parent_calls": PARENT,
     "double/cpu_cheat_padded_calls": PARENT,
+    "double/cpu_cheat_knows_last": PARENT,
+    "double/cpu_cheat_rewrites_samples": PARENT,
     "double/cpu_cheat_priority": PRIORITY,
     "double/peer_cheat_exit_handler": UNHEARD,
     "double/cpu_writes_files": CONFINED,
