@@ -31,7 +31,7 @@ BY_HAND = {
     "inputs.budget || '30m'": "30m",
     "github.run_id": "1001",
     "needs.compare.result": "success",
-    "github.ref_name": "v0.1.0",
+    "github.ref_name": "v1.0.0",
     "github.token": "a token",
     "matrix.kind": "deb",
 }
