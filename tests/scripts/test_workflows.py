@@ -217,6 +217,11 @@ def test_one_measures_at_a_time():
     assert measuring == 2
 
 
+def test_the_summary_ends_before_a_section_of_the_report():
+    heading = re.search(r"sed '/\^(## [^/]+)/,\$d'", (FOLDER / "publish.yml").read_text())[1]
+    assert f"\n{heading}\n" in (SOURCE / "analysis/report/report.md").read_text(), heading
+
+
 def test_nothing_is_left_among_the_sources():
     """What steps write lies in build/: rows beside the sources would be taken for changes, and stay there with `clean: false`."""
     for file in ("gpu-regression.yml", "publish.yml"):
