@@ -42,6 +42,7 @@ ENDINGS = {".c": ("cpu_",), ".cu": ("cuda_",), ".py": ("peer_", "triton_", "torc
 SUFFIX = {"native": "", "asan": ".asan", "race": ".race", "memory": ".memory"}
 COMPILE_SECONDS = float(os.environ.get("RUNGS_COMPILE_SECONDS", "900"))
 DESCRIBE_SECONDS = 20
+SAY_SECONDS = 15
 # No compiler gets more than 8 GiB, or half of the machine's memory, nor writes a file of more than 1 GiB: `#include "/dev/zero"` would take all.
 COMPILE_BYTES = min(8 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
 # Nor does one outlive by much what started it and was killed.
@@ -474,10 +475,16 @@ def prepare(project, kinds, built):
 
 
 def bring_all_up_to_date(project, wanted, built=False):
-    """The errors, in the order of the variants. built: the emulator's programs are there."""
+    """The errors, in the order of the variants; now and then how many are done. built: the emulator's programs are there."""
     prepare(project, {kind for kind, _, path in wanted if not path.endswith(".py")}, built)
+    errors, said = [], time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        return [error for error in pool.map(lambda one: bring_up_to_date(project, *one), wanted) if error]
+        for done, error in enumerate(pool.map(lambda one: bring_up_to_date(project, *one), wanted), 1):
+            errors += [error] if error else []
+            if time.monotonic() - said > SAY_SECONDS:
+                print(f"rungs: {done} of {len(wanted)} variants are compiled", file=sys.stderr)
+                said = time.monotonic()
+    return errors
 
 
 def all_of(project, kinds):

@@ -1,6 +1,6 @@
 # rungs_add_project: a program from a folder of ops and variants.
 #
-#     find_package(rungs 0.1 REQUIRED)
+#     find_package(rungs 1.0 REQUIRED)
 #     rungs_add_project(mykernels
 #         [INCLUDE_DIRECTORIES folder...]    for the project's references and variants
 #         [LINK_LIBRARIES library...]        CMake targets, files or -l options that they call

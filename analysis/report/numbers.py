@@ -8,7 +8,7 @@ Queries:
     share VARIANT on CASE               of the limit
     timed VARIANT on CASE               both: `382 us (97%)`
     fastest OP on CASE                  our fastest variant within the op's own tolerance; in those above, `fastest` stands for it
-    claims                              "46 published numbers, 63 tests: 13 hold, ..."
+    claims                              "46 published numbers, 63 tests: 13 hold, ..."; claims short: "accuracy and counts 35 of 35; speed-ups ..."
 What no row tells is "not measured".
 """
 
@@ -21,7 +21,7 @@ from analysis.format import percent, seconds
 from analysis.output import End, write_whole
 from analysis.published import number_or_text
 from analysis.report import rivals
-from analysis.report.claims import summary
+from analysis.report.claims import short_counts, summary
 
 MARKER = re.compile(r"<!-- row: (.+?) -->(.*?)<!-- /row -->", re.S)
 NOTHING, FASTEST = "not measured", "fastest"
@@ -107,9 +107,9 @@ def of_case(results, what, text):
 
 def answer(results, query):
     what, _, rest = query.partition(" ")
-    if query == "claims":
-        claims = results.claims
-        return summary(claims) if claims else NOTHING
+    if query in ("claims", "claims short"):
+        of = summary if query == "claims" else short_counts
+        return of(results.claims).removeprefix("hold: ") if results.claims else NOTHING
     if what in ("published", "here") and rest:
         return of_claim(results, what, rest)
     if what in ("time", "share", "timed", "gain", "fastest") and rest:

@@ -156,32 +156,52 @@ static void begin(void *context, const RunEvent *event) {
     show(progress, line);
 }
 
-/* The case of all rows, cut where it does not fit a terminal. */
+/* The case above its rows, cut where it does not fit a terminal. */
 static void print_heading(Progress *progress, const char *place) {
-    if (!progress->one_case || progress->headed) return;
-    progress->headed = true;
+    snprintf(progress->heading, sizeof progress->heading, "%s", place);
     fprintf(stderr, "%.*s\n", progress->terminal ? fitting_bytes(place, terminal_width(STDERR_FILENO)) : (int)strlen(place), place);
 }
 
-/* One line. On a terminal it does not wrap: the case is left out where it does not fit. Failures and errors are printed in full. */
+/* " | n=1009 dtype=f32": what the case above does not have, in so many columns. A case that takes more of them gets a heading of
+ * its own, and "". */
+static void add_difference(Progress *progress, const char *place, int columns, char out[CASE_TEXT_MAX]) {
+    const char *word = place;
+    out[0] = '\0';
+    for (size_t length; (length = strcspn(word, " ")) > 0; word += length, word += strspn(word, " ")) {
+        const size_t used = strlen(out);
+        if (!table_has_word(progress->heading, word, length))
+            snprintf(out + used, CASE_TEXT_MAX - used, "%s%.*s", used ? " " : " | ", (int)length, word);
+    }
+    const bool same_op = strncmp(progress->heading, place, strcspn(place, " ") + 1) == 0;
+    if (same_op && out[fitting_bytes(out, columns > 0 ? columns : 0)] == '\0') return;
+    print_heading(progress, place);
+    out[0] = '\0';
+}
+
+/* One line. On a terminal it does not wrap: of the case it has what the heading does not say. Failures and errors are printed in
+ * full. */
 static void print_row(Progress *progress, const RunEvent *event) {
+    enum { SPEC_COLUMNS = 44 };
     const Verdict verdict = event->row->verdict;
     const char *place = foreign_shown(event->row->text);
-    print_heading(progress, place);
-    char before[64], what[400], line[3000];
+    const bool narrow = progress->terminal && verdict == VERDICT_PASS;
+    char what[400], line[3000], where[CASE_TEXT_MAX + 4] = "";
     outcome(event->row, what);
     if (verdict == VERDICT_PASS) add_unjudged(event->row, what);
     if (event->row->bits.differ) strncat(what, "; its bits differ from call to call", sizeof what - strlen(what) - 1);
     if (row_on_one_input(event->row)) strncat(what, "; timed on one input", sizeof what - strlen(what) - 1);
-    const int used = snprintf(line, sizeof line, "%-44s %s", foreign_shown(event->row->spec), what);
-    if (!progress->one_case && used > 0 && (size_t)used < sizeof line)
-        snprintf(line + used, sizeof line - (size_t)used, " | %s", place);
-    if (progress->terminal && verdict == VERDICT_PASS) {
-        const int begin = snprintf(before, sizeof before, "%4zu/%zu %-5s ", event->index, event->total, verdict_name(verdict)),
-                  columns = terminal_width(STDERR_FILENO) - begin;
-        if (line[fitting_bytes(line, columns > 0 ? columns : 0)] != '\0') line[used] = '\0';
-        line[fitting_bytes(line, columns > 0 ? columns : 0)] = '\0';
-    }
+    const char *spec = foreign_shown(event->row->spec);
+    const int before = snprintf(NULL, 0, "%4zu/%zu %-5s ", event->index, event->total, verdict_name(verdict)),
+              columns = terminal_width(STDERR_FILENO) - before, left = columns - 1 - (int)strlen(what);
+    if (progress->one_case && !progress->heading[0])
+        print_heading(progress, place);
+    else if (narrow && !progress->one_case)
+        add_difference(progress, place, left - (int)strlen(spec), where);
+    else if (!progress->one_case)
+        snprintf(where, sizeof where, " | %s", place);
+    const int room = narrow ? left - (int)strlen(where) : SPEC_COLUMNS;
+    snprintf(line, sizeof line, "%-*s %s%s", room < 0 ? 0 : room < SPEC_COLUMNS ? room : SPEC_COLUMNS, spec, what, where);
+    if (narrow) line[fitting_bytes(line, columns > 0 ? columns : 0)] = '\0';
     fprintf(stderr, "%4zu/%zu %s%-5s%s %s\n", event->index, event->total, colour_of(progress, verdict), verdict_name(verdict),
             progress->colour ? "\033[0m" : "", line);
     if (event->row->draw[0])

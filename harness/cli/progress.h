@@ -8,15 +8,15 @@
 
 typedef struct Progress {
     bool terminal, colour;
-    bool verbose;   /* a line for each variant that does not apply, too */
-    bool brief;     /* lines for failures and errors alone, unless it is verbose */
-    int shown;      /* columns of the line at the bottom of the terminal */
-    size_t refused; /* variants that did not apply and had no line */
-    json_t *claims; /* gets the judged claims, for the end; NULL: a line for each */
-    bool one_case;  /* all rows are of one case: it is shown once, above them */
-    bool headed;    /* it was */
-    bool json;      /* stdout has rows and claims as lines of JSON, and nothing else */
-    Table *table;   /* gets the timed rows, for the end; NULL: no table */
+    bool verbose;                /* a line for each variant that does not apply, too */
+    bool brief;                  /* lines for failures and errors alone, unless it is verbose */
+    int shown;                   /* columns of the line at the bottom of the terminal */
+    size_t refused;              /* variants that did not apply and had no line */
+    json_t *claims;              /* gets the judged claims, for the end; NULL: a line for each */
+    bool one_case;               /* all rows are of one case: it is shown once, above them */
+    char heading[CASE_TEXT_MAX]; /* the case that was shown last, above its rows */
+    bool json;                   /* stdout has rows and claims as lines of JSON, and nothing else */
+    Table *table;                /* gets the timed rows, for the end; NULL: no table */
 } Progress;
 
 /* Can a line be overwritten on what is behind the descriptor? Not where TERM is "dumb". */

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NAMED_MAX = 8 }; /* claims that are named; more are counted */
+
 typedef struct Reproduce {
     RunOptions options;
     Progress progress;
@@ -56,18 +58,27 @@ static bool is_untestable(const Reproduce *r, int claim) {
     return !is_left(r, claim) && !json_is_number(json_object_get(line, "here"));
 }
 
-/* The claims' names in one line, then how many. */
+/* The claims' names in one line, or, where they are many, how many of each op; then how many. */
 static void print_names(const Reproduce *r, bool (*has)(const Reproduce *, int), const char *what, const char *advice) {
+    const Claim *claims = r->plan.claims;
     size_t count = 0;
-    for (int i = 0; i < r->plan.claim_count; i++)
-        if (has(r, i)) {
-            if (count == 0) printf("%s: ", what);
-            printf("%s%s", count++ ? ", " : "", foreign_shown(r->plan.claims[i].id));
-        }
-    if (count > 0) printf("\n%zu claim%s %s%s\n", count, count == 1 ? "" : "s", what, advice);
+    for (int i = 0; i < r->plan.claim_count; i++) count += has(r, i);
+    if (count == 0) return;
+    const char *between = ": ";
+    printf("%s", what);
+    for (int i = 0; i < r->plan.claim_count; i++) {
+        size_t before = 0, alike = 0;
+        for (int j = 0; j < r->plan.claim_count; j++)
+            if (has(r, j) && strcmp(claims[j].op, claims[i].op) == 0) before += j < i, alike++;
+        if (!has(r, i) || (count > NAMED_MAX && before > 0)) continue;
+        printf("%s%s", between, foreign_shown(count > NAMED_MAX ? claims[i].op : claims[i].id));
+        if (count > NAMED_MAX) printf(" %zu", alike);
+        between = ", ";
+    }
+    printf("\n%zu claim%s %s%s\n", count, count == 1 ? "" : "s", what, advice);
 }
 
-/* A line for each claim that has a number; then the names of the others. */
+/* A line for each claim that has a number; then the others. */
 static void print_claims(const Reproduce *r) {
     for (int i = 0; i < r->plan.claim_count && (size_t)i < json_array_size(r->progress.claims); i++)
         if (!is_left(r, i) && !is_untestable(r, i)) progress_claim(stdout, json_array_get(r->progress.claims, (size_t)i));

@@ -31,9 +31,16 @@ static Unit unit_of(double seconds) {
     return UNITS[i];
 }
 
+/* Three digits, and all of a large number's. */
+static const char *digits(double value, char text[16]) {
+    snprintf(text, 16, fabs(value) >= 999.5 && fabs(value) < 1e7 ? "%.0f" : "%.3g", value);
+    return text;
+}
+
 void table_seconds(double seconds, char text[32]) {
     const Unit unit = unit_of(seconds);
-    snprintf(text, 32, "%.3g %s", seconds / unit.seconds, unit.name);
+    char number[16];
+    snprintf(text, 32, "%s %s", digits(seconds / unit.seconds, number), unit.name);
 }
 
 static bool same_place(const TableLine *line, const Row *row, const char *spec) {
@@ -95,14 +102,13 @@ static void print_winner(const TableLine *lines, size_t count) {
         if (!lines[i].on_one_input && lines[i].mode == lines[0].mode) two[found++] = &lines[i];
     if (found < 2) return;
     const double ratio = two[1]->median / two[0]->median, low = two[1]->low / two[0]->high, high = two[1]->high / two[0]->low;
-    char first[CASE_TEXT_MAX];
+    char first[CASE_TEXT_MAX], times[64], of[3][16];
     snprintf(first, sizeof first, "%s", foreign_shown(two[0]->spec));
+    snprintf(times, sizeof times, "%sx (%sx to %sx)", digits(ratio, of[0]), digits(low, of[1]), digits(high, of[2]));
     if (low > 1)
-        printf("%s is the fastest: %.3gx (%.3gx to %.3gx) as fast as %s, the next.\n", first, ratio, low, high,
-               foreign_shown(two[1]->spec));
+        printf("%s is the fastest: %s as fast as %s, the next.\n", first, times, foreign_shown(two[1]->spec));
     else
-        printf("%s and %s are equally fast within their intervals: %.3gx (%.3gx to %.3gx).\n", first, foreign_shown(two[1]->spec),
-               ratio, low, high);
+        printf("%s and %s are equally fast within their intervals: %s.\n", first, foreign_shown(two[1]->spec), times);
 }
 
 typedef struct Numbers {
@@ -113,16 +119,18 @@ static Numbers numbers_of(const TableLine *line) {
     Numbers shown = {.share = "-", .rate = "-"};
     const Unit unit = unit_of(line->median);
     table_seconds(line->median, shown.time);
-    snprintf(shown.interval, sizeof shown.interval, "%.3g..%.3g", line->low / unit.seconds, line->high / unit.seconds);
+    char low[16], high[16];
+    snprintf(shown.interval, sizeof shown.interval, "%s..%s", digits(line->low / unit.seconds, low),
+             digits(line->high / unit.seconds, high));
     if (isfinite(line->share)) snprintf(shown.share, sizeof shown.share, "%.0f%%", 100 * line->share);
-    if (isfinite(line->bytes_per_second)) snprintf(shown.rate, sizeof shown.rate, "%.3g", line->bytes_per_second / 1e9);
+    if (isfinite(line->bytes_per_second)) digits(line->bytes_per_second / 1e9, shown.rate);
     return shown;
 }
 
 static void print_line(const TableLine *line, const TableLine *baseline, int width) {
     const Numbers shown = numbers_of(line);
-    char times[16] = "-";
-    if (line->mode == baseline->mode) snprintf(times, sizeof times, "%.3gx", baseline->median / line->median);
+    char number[16], times[20] = "-";
+    if (line->mode == baseline->mode) snprintf(times, sizeof times, "%sx", digits(baseline->median / line->median, number));
     printf("%-*.*s %8s %12s %5s %6s %8s%s\n", width, width, foreign_shown(line->spec), shown.time, shown.interval, shown.share,
            shown.rate, times, line->on_one_input ? " (one input)" : "");
 }
@@ -144,7 +152,7 @@ static void print_case(const TableLine *lines, size_t count) {
 }
 
 /* ---- Cases with one variant each: a line for each, under what all of an op have. */
-static bool has_word(const char *text, const char *word, size_t length) {
+bool table_has_word(const char *text, const char *word, size_t length) {
     for (const char *at = text; *at; at += strspn(at, " ")) {
         const size_t found = strcspn(at, " ");
         if (found == length && strncmp(at, word, length) == 0) return true;
@@ -158,7 +166,7 @@ static void add_words(const TableLine *lines, size_t count, const char *text, bo
     for (const char *word = text + strcspn(text, " "); *(word += strspn(word, " ")); word += strcspn(word, " ")) {
         const size_t length = strcspn(word, " "), used = strlen(out);
         size_t having = 0;
-        while (having < count && has_word(lines[having].text, word, length)) having++;
+        while (having < count && table_has_word(lines[having].text, word, length)) having++;
         if ((having == count) == shared) snprintf(out + used, size - used, " %.*s", (int)length, word);
     }
 }

@@ -15,5 +15,7 @@ void table_add(Table *self, const Row *row);
 /* On stdout. Nothing where no row was timed, or there were too many. */
 void table_print(const Table *self);
 void table_free(Table *self);
+/* Is it one of the words of a text? */
+bool table_has_word(const char *text, const char *word, size_t length);
 /* Three significant digits with a unit that people read: 27.1 ms. */
 void table_seconds(double seconds, char text[32]);

@@ -95,8 +95,8 @@ static int kill_group(Child *child) {
     return how;
 }
 
-/* What a row should quote of the log from byte `begin` on: its end, or, where a checker reported, the report from its headline on.
- */
+/* What a row should quote of the log from byte `begin` on: its end, or, where a checker reported, the report from its headline on;
+ * of ours without that of AddressSanitizer, which stopped the program for it. */
 static void log_quote(int log, off_t begin, char quote[QUOTE_MAX]) {
     static const char *const HEADLINES[] = {"rungs-worker: ",          "rungs-emulator: ",        "rungs-emulator-race: ",
                                             "rungs-emulator-memory: ", "ERROR: AddressSanitizer", "runtime error: "};
@@ -112,6 +112,8 @@ static void log_quote(int log, off_t begin, char quote[QUOTE_MAX]) {
         said = headline;
         break;
     }
+    char *sanitizer = strncmp(said ? said : "", "rungs-", 6) == 0 ? strstr(said, "\n==") : NULL;
+    if (sanitizer) *sanitizer = '\0';
     if (got > 0) snprintf(quote, QUOTE_MAX, "%s", said);
     free(text);
     for (char *c = quote; *c; c++)

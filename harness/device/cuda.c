@@ -7,13 +7,18 @@
 
 #ifndef RUNGS_WITH_CUDA
 
+#include <unistd.h>
+
 const Device *device_cuda(void) {
     return NULL; /* so that nobody calls what follows */
 }
 
 int device_cuda_count(char *why, size_t why_size) {
 #ifdef RUNGS_CUDA_EMULATED
-    snprintf(why, why_size, "this program was built on a machine without a GPU; ./rungs rebuilds it where there is one");
+    const bool has_driver = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0; /* the latter: of Windows */
+    snprintf(why, why_size, "%s",
+             has_driver ? "this program was built on a machine without a GPU; ./rungs rebuilds it"
+                        : "no NVIDIA driver on this machine");
 #else
     snprintf(why, why_size, "built without CUDA");
 #endif

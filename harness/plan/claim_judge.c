@@ -170,7 +170,8 @@ static json_t *why_of(const Claim *claim, const json_t *judged, const Measured *
                           ? "no speed-up, "
                       : place_of(claim, here->value) > 0 ? "above the band, "
                                                          : "below the band, ";
-    return json_sprintf("%s here, %sexpected %s%s%s", value.text, how, text_of(judged, "expected"),
+    return json_sprintf("%s here%s, %sexpected %s%s%s", value.text, here->emulated ? " (in the emulator)" : "", how,
+                        text_of(judged, "expected"),
                         claim->law && outcome == CLAIM_FAILS ? "; a law or an equality has no other size" : "",
                         is_close(claim, here) ? "; the processes disagree" : "");
 }

@@ -227,7 +227,7 @@ static void over_processes(const Side *side, const json_t *rows, const json_t *r
             medians[count++] = time_of(side, other);
     }
     qsort(medians, count, sizeof *medians, by_size);
-    *out = (Measured){(medians[(count - 1) / 2] + medians[count / 2]) / 2, NAN, NAN, false, text_of(row, "run"), (int)count};
+    *out = (Measured){(medians[(count - 1) / 2] + medians[count / 2]) / 2, NAN, NAN, false, false, text_of(row, "run"), (int)count};
     if (count > 1) out->low = medians[0], out->high = medians[count - 1];
 }
 
@@ -246,13 +246,21 @@ static int find_time(const Side *side, const json_t *rows, const Bench *bench, M
     return CLAIM_NOT_TESTABLE;
 }
 
-/* The largest absolute error, also of a row that failed for it: it was measured. */
+static Measured exact_value(double value, const json_t *row) {
+    return (Measured){value, NAN, NAN, true, line_emulated(row), text_of(row, "run"), 1};
+}
+
+/* The largest absolute error, also of a row that failed for it: it was measured. The emulator measures it, too, on the claim's own
+ * case. */
 static int find_error(const Side *side, const char *output, const json_t *rows, Measured *out, char *why) {
     const json_t *row;
     const int outcome = require_row(side, rows, NULL, &row, why);
-    if (outcome != CLAIM_HOLDS && (!row || line_emulated(row) || has_passed(row) || outcome == CLAIM_NOT_RUN)) return outcome;
+    const bool emulated = row && line_emulated(row) && is_case(text_of(row, "case"), side->problem);
+    const bool has_error = row && (emulated || !line_emulated(row)) && outcome != CLAIM_NOT_RUN;
+    if (outcome != CLAIM_HOLDS && (!has_error || (has_passed(row) && (!emulated || is_not_judged(side, rows, row, why)))))
+        return outcome;
     const json_t *errors = json_object_get(json_object_get(row, "errors"), output);
-    *out = (Measured){number_or_nan(errors, "max_absolute"), NAN, NAN, true, text_of(row, "run"), 1};
+    *out = exact_value(number_or_nan(errors, "max_absolute"), row);
     if (isfinite(out->value)) return CLAIM_HOLDS;
     const char *reason = text_of(row, "reason");
     snprintf(why, CLAIM_WHY_MAX, "%s has no finite error of '%s'%s%s", side->spec, output, *reason ? ": " : "", reason);
@@ -264,8 +272,10 @@ static int find_error_ratio(const Claim *claim, const json_t *rows, Measured *ou
     Measured baseline;
     int outcome = find_error(&over, claim->output, rows, out, why);
     if (outcome == CLAIM_HOLDS) outcome = find_error(&under, claim->output, rows, &baseline, why);
-    if (outcome == CLAIM_HOLDS) out->value = baseline.value / out->value;
-    return outcome;
+    if (outcome != CLAIM_HOLDS) return outcome;
+    out->value = baseline.value / out->value;
+    out->emulated = out->emulated || baseline.emulated;
+    return CLAIM_HOLDS;
 }
 
 static int find_count(const Claim *claim, const json_t *rows, Measured *out, char *why) {
@@ -279,7 +289,7 @@ static int find_count(const Claim *claim, const json_t *rows, Measured *out, cha
     if (moved)
         value = (number_or_nan(counts, "bytes_read") + number_or_nan(counts, "bytes_written")) /
                 number_or_nan(json_object_get(row, "work"), "bytes");
-    *out = (Measured){value, NAN, NAN, true, text_of(row, "run"), 1};
+    *out = exact_value(value, row);
     if (isfinite(value)) return CLAIM_HOLDS;
     const char *reason = text_of(row, "counts_reason");
     snprintf(why, CLAIM_WHY_MAX, "%s has no %s: %s", side.spec, claim->quantity, *reason ? reason : "not counted");
@@ -319,6 +329,7 @@ static int find_speedup(const Claim *claim, const json_t *rows, Measured *out, c
                       range ? baseline.low / variant.high : NAN,
                       range ? baseline.high / variant.low : NAN,
                       false,
+                      false,
                       variant.run,
                       variant.processes < baseline.processes ? variant.processes : baseline.processes};
     return CLAIM_HOLDS;
@@ -333,7 +344,7 @@ static int find_rate(const Claim *claim, const json_t *rows, Measured *out, char
     if (outcome != CLAIM_HOLDS) return outcome;
     const json_t *work = json_object_get(find_row(&side, rows, NULL, &grade), "work");
     const double amount = number_or_nan(work, strcmp(claim->quantity, "bytes_per_second") == 0 ? "bytes" : "elements");
-    *out = (Measured){amount / time.value, amount / time.high, amount / time.low, false, time.run, time.processes};
+    *out = (Measured){amount / time.value, amount / time.high, amount / time.low, false, false, time.run, time.processes};
     if (out->value > 0) return CLAIM_HOLDS;
     snprintf(why, CLAIM_WHY_MAX, "%s has no %s: its row has no work", side.spec, claim->quantity);
     return CLAIM_NOT_TESTABLE;

@@ -91,6 +91,7 @@ enum { CLAIM_WHY_MAX = 1024 };
 typedef struct Measured {
     double value, low, high; /* of times and their ratios: median and range over processes; low and high NAN: fewer than two */
     bool exact;              /* a count, or an error on given inputs: it has no interval */
+    bool emulated;           /* an error in the emulator */
     const char *run;         /* borrowed from the row */
     int processes;           /* of the side that has fewest */
 } Measured;

@@ -13,4 +13,4 @@ typedef struct Program {
 
 extern const Program PROGRAM;
 
-#define RUNGS_VERSION "0.1.0" /* of the harness; the one in CMakeLists.txt: a test holds them equal */
+#define RUNGS_VERSION "1.0.0" /* of the harness; the one in CMakeLists.txt: a test holds them equal */

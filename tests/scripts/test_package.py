@@ -83,7 +83,7 @@ def test_what_nvcc_made_may_differ(folder):
 def test_notes_are_of_the_tag(folder):
     tree = small_tree(folder)
     done = package(tree, "--notes", "v1.2.3")
-    expect((done.returncode, done.stdout) == (0, "The first.\n- one\n"), "those of 1.2.3 alone", done)
+    expect((done.returncode, done.stdout) == (0, "The first.\n\n- one\n"), "those of 1.2.3 alone", done)
     done = package(tree, "--notes", "v1.2.4")
     expect(done.returncode == 1 and "CMakeLists.txt says 1.2.3" in done.stderr, "a tag of another version", done)
     (tree / "CHANGELOG.md").write_text("# Changes\n\n## 1.2.30\nlater\n")

@@ -195,6 +195,7 @@ def test_numbers():
         == numbers.NOTHING
     )
     assert "speed-ups 1 of 2 in size" in numbers.answer(results, "claims")
+    assert numbers.answer(results, "claims short").startswith("speed-ups 1 of 2 (")
     text = "before <!-- row: published rolling-naive-to-tile -->old<!-- /row --> after"
     assert numbers.filled(results, text, "x.md") == text.replace("old", "15.4x")
     for query in ("rubbish", "gain rolling/cuda_shared", "time"):

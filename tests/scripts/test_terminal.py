@@ -60,6 +60,20 @@ def test_no_line_wraps(folder, columns):
     assert 20 < longest <= columns and seen.count("agg=") == 1 and seen.count("\n") == 3, "the case stands once, above"
 
 
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_case_stands_once_and_lines_hold_what_differs(folder, columns):
+    cases = [f"rolling agg=mean n=1003 window={window}" for window in (30, 40)]
+    words = ("--variants", "cpu_naive,cpu_online", "--verify-only", "--out", folder / "rows.jsonl")
+    seen = on_a_terminal(
+        "run", *cases, "double n=1003", *words[:1], "cpu_naive,cpu_online,cpu_loop", *words[2:], columns=columns
+    )
+    lines = [line.rstrip() for line in lines_on_screen(seen) if line.strip() and not line.startswith("case ")]
+    assert max(map(len, lines)) <= columns, lines
+    assert [line.split()[0] for line in lines if "=" in line and "/" not in line] == ["rolling", "double"], lines
+    differ = [line.split(" | ")[1] if " | " in line else "" for line in lines if " pass " in line]
+    assert differ == ["", "window=40", "", "window=40", ""], lines
+
+
 def test_no_color_overwrites_a_line_without_escape_sequences(folder):
     seen = on_a_terminal(*ARGUMENTS, "--out", folder / "rows.jsonl", NO_COLOR="1")
     assert "\033" not in seen and "case 1 of 2" in seen and "\r" in seen

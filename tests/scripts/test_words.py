@@ -80,6 +80,11 @@ def test_a_long_page_is_noticed():
     assert too_long({"README.md": "word " * 601, "docs/ops/double.md": "word " * OPS}) == {"README.md": 601}
 
 
+def test_a_change_is_a_line_of_15_words():
+    long = [line for line in PAGES["CHANGELOG.md"].splitlines() if line.startswith("- ") and len(line.split()) > 16]
+    assert long == []
+
+
 def anchors(text):
     """Of headings, as GitHub makes them."""
     outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)

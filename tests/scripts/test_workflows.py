@@ -31,7 +31,7 @@ BY_HAND = {
     "inputs.budget || '30m'": "30m",
     "github.run_id": "1001",
     "needs.compare.result": "success",
-    "github.ref_name": "v0.1.0",
+    "github.ref_name": "v1.0.0",
     "github.token": "a token",
     "matrix.kind": "deb",
 }
@@ -215,6 +215,11 @@ def test_one_measures_at_a_time():
             if "./rungs doctor" in text:
                 built.add(name)
     assert measuring == 2
+
+
+def test_the_summary_ends_before_a_section_of_the_report():
+    heading = re.search(r"sed '/\^(## [^/]+)/,\$d'", (FOLDER / "publish.yml").read_text())[1]
+    assert f"\n{heading}\n" in (SOURCE / "analysis/report/report.md").read_text(), heading
 
 
 def test_nothing_is_left_among_the_sources():

@@ -295,7 +295,26 @@ static void errors_are_read_from_rows_that_failed_too(void **state) {
     expect(&claim, rows, "fails", "0.001 here");
     json_object_set_new(row, "errors", json_pack("{s:{s:f}}", "y", "max_absolute", 1e-5));
     expect(&claim, rows, "fails", "1e-05 here"); /* a smaller error is another number, not more of the same */
-    json_object_set_new(row, "backend", json_string("emulator"));
+    json_decref(rows);
+}
+
+static void errors_are_read_from_emulated_rows_of_the_same_case(void **state) {
+    (void)state;
+    Claim claim = limited("error", "about", 0.8e-4, 1.25e-4);
+    claim.mode = NULL;
+    claim.output = "y";
+    json_t *rows = json_array();
+    for (int i = 0; i < 2; i++) { /* one that passed, one outside its bound */
+        add_row(rows, "a", FAST, i == 0 ? "pass" : "fail", 0);
+        json_t *row = json_array_get(rows, (size_t)i);
+        json_object_set_new(row, "errors", json_pack("{s:{s:f}}", "y", "max_absolute", i == 0 ? 1e-4 : 1e-3));
+        json_object_set_new(row, "backend", json_string("emulator"));
+        expect(&claim, rows, i == 0 ? "holds" : "fails", i == 0 ? "0.0001 here (in the emulator)" : "0.001 here (in the emulator)");
+    }
+    json_object_set_new(json_array_get(rows, 1), "case", json_string("double n=7 dtype=f64 input=uniform seed=1"));
+    expect(&claim, rows, "holds", "0.0001 here"); /* a smaller case stands in for none */
+    json_array_remove(rows, 0);
+    json_object_set_new(json_array_get(rows, 0), "scenario", json_string(claim.scenario));
     expect(&claim, rows, "not_testable", "was emulated");
     json_decref(rows);
 }
@@ -369,6 +388,7 @@ int main(void) {
         cmocka_unit_test(what_has_no_number_says_why),
         cmocka_unit_test(counts_are_exact_and_may_be_missing),
         cmocka_unit_test(errors_are_read_from_rows_that_failed_too),
+        cmocka_unit_test(errors_are_read_from_emulated_rows_of_the_same_case),
         cmocka_unit_test(errors_are_compared_as_ratios),
         cmocka_unit_test(totals_are_of_statements_by_all_programs_but_ours),
     };
