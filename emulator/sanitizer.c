@@ -64,6 +64,11 @@ void __asan_on_error(void) {
                    address_describe(address, what));
 }
 
+/* A wrong number, with which hardware goes on. */
+static bool is_of_a_number(const char *kind) {
+    return strstr(kind, "-overflow") || strstr(kind, "-shift-") || strstr(kind, "-load");
+}
+
 void __ubsan_on_report(void) {
     const char *kind = "", *message = "", *file = "";
     unsigned line = 0, column = 0;
@@ -71,8 +76,14 @@ void __ubsan_on_report(void) {
     if (!engine.launch) program_found("undefined behaviour"); /* of a program's host code, which goes on (UBSAN_OPTIONS) */
     if (!engine.launch || !__ubsan_get_current_report_data) return;
     __ubsan_get_current_report_data(&kind, &message, &file, &line, &column, &address);
-    fault_announce(strcmp(kind, "out-of-bounds-index") == 0 ? "out of bounds" : "undefined behaviour", NULL, "%s (%s), at %s:%u:%u",
-                   message, kind, file ? file : "?", line, column);
+    char where[512];
+    snprintf(where, sizeof where, "%s:%u:%u", file ? file : "?", line, column);
+    if (program_runs() && is_of_a_number(kind)) {
+        fault_more("undefined behaviour", where, "%s (%s)", message, kind); /* each place once: the runtime's doing */
+        return;
+    }
+    fault_announce(strcmp(kind, "out-of-bounds-index") == 0 ? "out of bounds" : "undefined behaviour", NULL, "%s (%s), at %s",
+                   message, kind, where);
     if (program_runs()) _exit(FAULT_EXIT_CODE);
 }
 

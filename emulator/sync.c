@@ -3,6 +3,7 @@
  * code, which CUDA leaves undefined even where the hardware happens to count right. */
 #include "emulator/fault.h"
 #include "emulator/memory.h"
+#include "emulator/program.h"
 #include "emulator/race.h"
 #include "emulator/values.h"
 
@@ -158,13 +159,25 @@ static unsigned source_lane(const Fiber *fiber) {
     }
 }
 
+/* A program as it is goes on with the lane's own value; each place is reported once. */
+static void report_absent(const Fiber *fiber, unsigned from) {
+    static uint32_t known[FAULTS_MAX];
+    static int count;
+    const uint32_t place = place_of_site(fiber->site);
+    for (int i = 0; i < count; i++)
+        if (known[i] == place) return;
+    known[count++] = place; /* the last one ends the run */
+    char where[512];
+    fault_more("shuffle from an absent lane", fault_site_text(fiber->site, where, sizeof where),
+               "%s in lane %u reads lane %u, which %s: the value is undefined", NAMES[fiber->call.op], lane_of(fiber), from,
+               fiber->call.mask >> from & 1 ? "has ended or does not exist" : "is not in the mask");
+    if (!program_runs()) fault_end(0);
+}
+
 static const Fiber *shuffled(const Party *party, const Fiber *fiber) {
     const unsigned from = source_lane(fiber);
-    if (!party->lanes[from])
-        fault_at("shuffle from an absent lane", fiber->site, NULL, "%s in lane %u reads lane %u, which %s: the value is undefined",
-                 NAMES[fiber->call.op], lane_of(fiber), from,
-                 fiber->call.mask >> from & 1 ? "has ended or does not exist" : "is not in the mask");
-    return party->lanes[from];
+    if (!party->lanes[from]) report_absent(fiber, from);
+    return party->lanes[from] ? party->lanes[from] : fiber;
 }
 
 static uint64_t combine(EmulatorWarpOp op, uint64_t a, uint64_t b) {
