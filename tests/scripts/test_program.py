@@ -60,6 +60,10 @@ def test_cuda_std_atomics_and_thrust_by_their_own_headers():
     assert (done.returncode, done.stdout) == (0, "sum 320, first 2, last 8, counted 64\n"), done.stderr
 
 
+def test_block_primitives_of_cub():
+    assert (done := attempt("blocks.cu")).returncode == 0, done.stderr
+
+
 def test_inline_ptx_of_the_list():
     done = attempt("ptx_list.cu")
     assert (done.returncode, done.stdout) == (0, "0 wrong, products 0, 0 and 0\n"), done.stderr
@@ -161,7 +165,7 @@ def test_a_race_is_found():
     [
         ("library.cu", "library.cu:3: cublasSscal_v2 is not emulated"),
         ("ptx.cu", "ptx.cu:3: inline PTX is not emulated: vshr.u32.u32.u32.clamp.add"),
-        ("block_load.cu", "block_load.cu:1: this header, or one that it includes, is CCCL's and not emulated"),
+        ("radix_sort.cu", "radix_sort.cu:1: this header, or one that it includes, is CCCL's and not emulated"),
         ("texture.cu", "texture.cu:1: cudaTextureObject_t: textures and surfaces are not emulated"),
     ],
 )
