@@ -39,9 +39,9 @@ uint32_t engine_random(uint32_t below) {
 }
 
 static void restart_countdown(void) {
-    const bool frequent = engine.random_counter - engine.random_began < FREQUENT_DRAWS;
-    emulator_countdown = emulator_settings.order != ORDER_RANDOM ? ORDERED_STEPS
-                                                                 : 1 + (int)random_below(frequent ? RANDOM_STEPS : RARE_STEPS);
+    const bool frequent = engine.random_counter - engine.random_at_launch < FREQUENT_DRAWS;
+    emulator_countdown =
+        emulator_settings.order != ORDER_RANDOM ? ORDERED_STEPS : 1 + (int)random_below(frequent ? RANDOM_STEPS : RARE_STEPS);
 }
 
 /* A block's life in its slot: fresh fibers in a fresh order, fresh shared memory. */
@@ -328,7 +328,7 @@ static Status shuffle_blocks(void) {
 static Status run_schedule(const EmulatorLaunch *launch) {
     engine.blocks_started = 0;
     engine.current_block = NULL;
-    engine.random_began = engine.random_counter;
+    engine.random_at_launch = engine.random_counter;
     TRY(shuffle_blocks());
     shared_launch_start(launch);
     heap_launch_start();

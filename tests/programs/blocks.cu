@@ -1,11 +1,10 @@
 /* CUB's block primitives against plain loops; exit code 0 if all is right. */
-#include <cub/cub.cuh>
 #include <cub/block/block_store.cuh>
+#include <cub/cub.cuh>
 
 static constexpr int THREADS = 64, ITEMS = 3, ALL = THREADS * ITEMS, VALID = ALL - 5;
 
-template <cub::BlockLoadAlgorithm LOAD, cub::BlockStoreAlgorithm STORE>
-__global__ void doubled(const int *x, int *y, int valid) {
+template <cub::BlockLoadAlgorithm LOAD, cub::BlockStoreAlgorithm STORE> __global__ void doubled(const int *x, int *y, int valid) {
     using Load = cub::BlockLoad<int, THREADS, ITEMS, LOAD>;
     using Store = cub::BlockStore<int, THREADS, ITEMS, STORE>;
     __shared__ union {

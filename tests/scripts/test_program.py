@@ -255,11 +255,12 @@ def test_both_programs_run_and_host_code_counts(tmp_path):
     assert row(done, "(host code)")[2] == "undefined behaviour"
 
 
-def test_wrong_numbers_and_absent_lanes_do_not_end_a_program(tmp_path):
+def test_wrong_numbers_absent_lanes_and_divergent_barriers_do_not_end_a_program(tmp_path):
     """Each place once; what would come after them is not hidden."""
     (tmp_path / "k.cu").write_text(
         "#include <cstdio>\n__global__ void wrong(int *x, int n) {\n    x[threadIdx.x] = (n + (int)threadIdx.x) * 1.0;\n"
-        "    x[threadIdx.x] = 1 << (threadIdx.x + 20);\n    x[threadIdx.x] = __shfl_down_sync(0xffffffff, 7, 8);\n}\n"
+        "    x[threadIdx.x] = 1 << (threadIdx.x + 20);\n    x[threadIdx.x] = __shfl_down_sync(0xffffffff, 7, 8);\n"
+        "    if (threadIdx.x < 4) {\n        __syncthreads();\n    } else {\n        __syncthreads();\n    }\n}\n"
         "__global__ void beyond(int *x) { x[threadIdx.x + 1] = 1; }\n"
         "int main(int argc, char **argv) {\n    int *x, back[16];\n    cudaMalloc(&x, sizeof back);\n"
         "    for (int i = 0; i < 20; i++) wrong<<<1, 16>>>(x, 0x7ffffff8);\n"
@@ -268,7 +269,10 @@ def test_wrong_numbers_and_absent_lanes_do_not_end_a_program(tmp_path):
     )
     done = attempt("k.cu", "--emulator", "address", "--", "on", cwd=tmp_path)
     assert done.returncode == 1 and done.stdout == "7 7\n", done.stderr
-    assert row(done, "wrong")[0::2] == (20, "undefined behaviour, shuffle from an absent lane")
+    assert row(done, "wrong")[0::2] == (
+        20,
+        "undefined behaviour, shuffle from an absent lane, barrier in divergent code",
+    )
     assert row(done, "beyond")[2] == "out of bounds"
     assert [line for line in (3, 4, 5) if done.stderr.count(f", at k.cu:{line}") != 1] == []
 

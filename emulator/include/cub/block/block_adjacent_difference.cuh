@@ -41,15 +41,13 @@ template <typename T, int BLOCK_X, int BLOCK_Y = 1, int BLOCK_Z = 1> class Block
         return thread;
     }
     /* `in` and `out` may be one array. */
-    template <int ITEMS, typename Out, typename Op>
-    __device__ void left(T (&in)[ITEMS], Out (&out)[ITEMS], Op op, T *before) {
+    template <int ITEMS, typename Out, typename Op> __device__ void left(T (&in)[ITEMS], Out (&out)[ITEMS], Op op, T *before) {
         const int thread = share(in);
         T *other = thread > 0 ? &storage_.last[thread - 1] : before;
         for (int i = ITEMS - 1; i > 0; i--) out[i] = op(in[i], in[i - 1]);
         out[0] = other ? op(in[0], *other) : in[0];
     }
-    template <int ITEMS, typename Out, typename Op>
-    __device__ void right(T (&in)[ITEMS], Out (&out)[ITEMS], Op op, T *after) {
+    template <int ITEMS, typename Out, typename Op> __device__ void right(T (&in)[ITEMS], Out (&out)[ITEMS], Op op, T *after) {
         const int thread = share(in);
         T *other = thread < THREADS - 1 ? &storage_.first[thread + 1] : after;
         for (int i = 0; i < ITEMS - 1; i++) out[i] = op(in[i], in[i + 1]);

@@ -1,4 +1,5 @@
-/* Stand-ins for CUB's BlockLoad and BlockStore in the emulator: each thread's ITEMS lie side by side, or, striped, a block apart. */
+/* Stand-ins for CUB's BlockLoad and BlockStore in the emulator: each thread's ITEMS lie side by side, or, striped, a block apart.
+ */
 #pragma once
 
 #include "emulator/cuda.h"
@@ -40,8 +41,8 @@ template <int ITEMS, int BLOCK_X, int BLOCK_Y, int BLOCK_Z, bool STRIPED, bool W
 };
 
 template <typename T, int BLOCK_X, int ITEMS, BlockLoadAlgorithm ALGORITHM = BLOCK_LOAD_DIRECT, int BLOCK_Y = 1, int BLOCK_Z = 1>
-struct BlockLoad : EmulatedBlockItems<ITEMS, BLOCK_X, BLOCK_Y, BLOCK_Z, ALGORITHM == BLOCK_LOAD_STRIPED,
-                                      ALGORITHM == BLOCK_LOAD_TRANSPOSE> {
+struct BlockLoad
+    : EmulatedBlockItems<ITEMS, BLOCK_X, BLOCK_Y, BLOCK_Z, ALGORITHM == BLOCK_LOAD_STRIPED, ALGORITHM == BLOCK_LOAD_TRANSPOSE> {
     using BlockLoad::EmulatedBlockItems::EmulatedBlockItems;
 
     template <typename From> __device__ void Load(From from, T (&items)[ITEMS]) {
@@ -59,8 +60,8 @@ struct BlockLoad : EmulatedBlockItems<ITEMS, BLOCK_X, BLOCK_Y, BLOCK_Z, ALGORITH
 };
 
 template <typename T, int BLOCK_X, int ITEMS, BlockStoreAlgorithm ALGORITHM = BLOCK_STORE_DIRECT, int BLOCK_Y = 1, int BLOCK_Z = 1>
-struct BlockStore : EmulatedBlockItems<ITEMS, BLOCK_X, BLOCK_Y, BLOCK_Z, ALGORITHM == BLOCK_STORE_STRIPED,
-                                       ALGORITHM == BLOCK_STORE_TRANSPOSE> {
+struct BlockStore
+    : EmulatedBlockItems<ITEMS, BLOCK_X, BLOCK_Y, BLOCK_Z, ALGORITHM == BLOCK_STORE_STRIPED, ALGORITHM == BLOCK_STORE_TRANSPOSE> {
     using BlockStore::EmulatedBlockItems::EmulatedBlockItems;
 
     template <typename To> __device__ void Store(To to, T (&items)[ITEMS]) {
