@@ -367,6 +367,8 @@ class Compiler:
         for folder in [*self.folders(), f"{self.folders()[-1]}/cccl"]:
             argv += ["-isystem", folder]
         first = ["-include", "emulator/cuda_program.h"]
+        if file.suffix in CXX[1:4] and "cuda" not in file.read_text(errors="replace"):
+            first = []  # what nvcc leaves to the host compiler
         with tempfile.NamedTemporaryFile("w", prefix="rungs-", suffix=".h") as headers:
             wanted = self.of_cccl(file)
             if wanted:

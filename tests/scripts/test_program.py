@@ -181,11 +181,13 @@ def test_files_of_one_program_and_flags(tmp_path):
     (tmp_path / "kernel.cu").write_text("__global__ void put(int *x) { __shared__ int y; y = VALUE; *x = y; }\n")
     (tmp_path / "main.cpp").write_text(
         "#include <cuda_runtime.h>\n__global__ void put(int *);\n"
-        "int main() { int *x; cudaMallocManaged(&x, 4); put<<<1, 1>>>(x); cudaDeviceSynchronize(); return *x; }\n"
+        "int main() { int *x; cudaMallocManaged(&x, 4); put<<<1, 1>>>(x); cudaDeviceSynchronize(); return *x + host(); }\n"
     )
-    (tmp_path / "first.h").write_text("cudaError_t helper();\n")
-    done = attempt("kernel.cu", "main.cpp", "-D", "VALUE=9", "-include", "first.h", "-lcudart", cwd=tmp_path)
-    assert done.returncode == 9, done.stderr
+    (tmp_path / "first.h").write_text("int host();\n")
+    (tmp_path / "host.cpp").write_text("typedef struct { char x; } uchar4;\nint host() { return sizeof(uchar4); }\n")
+    files = "kernel.cu", "main.cpp", "host.cpp"
+    done = attempt(*files, "-D", "VALUE=9", "-include", "first.h", "-lcudart", cwd=tmp_path)
+    assert done.returncode == 10, done.stderr
 
 
 def test_launches_by_a_configuration(tmp_path):
