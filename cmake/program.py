@@ -27,7 +27,11 @@ ROW_BYTES, ROWS_MAX = 512, 1024  # emulator/program.c
 FAULT_EXIT_CODE = 86  # emulator/fault.h
 CRASHES = signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
 KINDS = {"address": ["asan"], "race": ["race"], "memory": ["memory"], "all": ["asan", "race", "memory"]}
-DEFAULTS = {"UBSAN_OPTIONS": "halt_on_error=0:print_stacktrace=0", "RUNGS_EMULATOR_SCHEDULES": "6"}
+DEFAULTS = {
+    "ASAN_OPTIONS": "halt_on_error=0",
+    "UBSAN_OPTIONS": "halt_on_error=0:print_stacktrace=0",
+    "RUNGS_EMULATOR_SCHEDULES": "6",
+}
 # Of what the emulators do not see: local variables.
 WARNINGS = "-Wno-everything", "-Wuninitialized", "-Wsometimes-uninitialized"
 SEE = "docs/EMULATOR.md says what the emulator has"
