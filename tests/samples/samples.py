@@ -133,7 +133,9 @@ def attempt(folder, source, flags, words):
     own, *table = re.split(r"(?:^|\n)\nkernel +launches", stderr)
     faults = [line for line in own.splitlines() if line.startswith("rungs-emulator: ") and "(replay: " in line]
     rows = re.findall(r"^(.*?) {2,}(\d+) +\d+ +\d+  (.*)$", "".join(table), re.MULTILINE)
-    of_host = [found for name, _, found in rows if name == "(host code)" and found != "undefined behaviour"]
+    reports = set(re.findall(r"SUMMARY: AddressSanitizer: (\S+)", own))
+    harmless = {"undefined behaviour"} | ({"a fault, see above"} if reports == {"alloc-dealloc-mismatch"} else set())
+    of_host = [found for name, _, found in rows if name == "(host code)" and found not in harmless]
     launches = sum(int(count) for _, count, _ in rows)
     found = {"code": code, "said": said, "faults": faults[:3], "launches": launches, "tail": (stdout + own)[-1000:]}
     if code == 2 and said:
@@ -145,7 +147,7 @@ def attempt(folder, source, flags, words):
     if WRONG.search(stdout + own):
         return found | {"outcome": "own check"}
     ended = code == 0 or faults or any(name == "(host code)" for name, *_ in rows)
-    runs = "runs, fault" if faults else "runs" if launches else "no kernel"
+    runs = "runs, fault" if faults or reports else "runs" if launches else "no kernel"
     return found | {"outcome": runs if ended else "words"}
 
 
