@@ -27,7 +27,11 @@ ROW_BYTES, ROWS_MAX = 512, 1024  # emulator/program.c
 FAULT_EXIT_CODE = 86  # emulator/fault.h
 CRASHES = signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
 KINDS = {"address": ["asan"], "race": ["race"], "memory": ["memory"], "all": ["asan", "race", "memory"]}
-DEFAULTS = {"UBSAN_OPTIONS": "halt_on_error=0", "RUNGS_EMULATOR_SCHEDULES": "6"}
+DEFAULTS = {
+    "ASAN_OPTIONS": "halt_on_error=0",
+    "UBSAN_OPTIONS": "halt_on_error=0:print_stacktrace=0",
+    "RUNGS_EMULATOR_SCHEDULES": "6",
+}
 # Of what the emulators do not see: local variables.
 WARNINGS = "-Wno-everything", "-Wuninitialized", "-Wsometimes-uninitialized"
 SEE = "docs/EMULATOR.md says what the emulator has"
@@ -49,6 +53,7 @@ OPENING, CLOSING = {"(": ")", "[": "]", "{": "}"}, {")": "(", "]": "[", "}": "{"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 # Read as the host compiler does: CCCL, but for CUB, which has stand-ins in emulator/include; and PyTorch.
 CCCL = re.compile(r"cuda/|nv/|thrust/|cub/util_|cuda_fp[468]\.h|torch/|ATen/|c10/|pybind11/")
+KEYWORDS = "return", "else", "case", "do", "sizeof", "delete", "throw"  # what may stand before a variable's use
 CLUSTERS = "cudaLaunchAttributeClusterDimension", "__cluster_dims__", "this_cluster"
 ENUMERATORS = re.compile(  # of emulator/engine.h
     r"WARP_(SYNC|ALL|ANY|BALLOT|SHUFFLE\w*|MATCH_\w+|REDUCE_\w+)|BARRIER_(PLAIN|COUNT|AND|OR)"
@@ -209,12 +214,17 @@ class CudaText:
 
     def shared(self):
         """__shared__ variables are static ones in a section of their own; `extern __shared__ T name[]` is the block's memory."""
-        outside, everywhere, head = self.scopes(), {}, 0
+        outside, everywhere, hidden, head = self.scopes(), {}, set(), 0
         for i, word in enumerate(self.words):
             if word in ("{", "}", ";", ":"):
                 head = i + 1
+            if outside[i] and (word == ";" or not outside[i - 1]):
+                hidden.clear()
             if word in everywhere and self.words[i - 1] not in (".", "->", "::"):
-                self.edit(i, i + 1, everywhere[word])
+                if outside[i] or self.declared(head, i):  # a parameter or variable of that name
+                    hidden.add(word)
+                elif word not in hidden:
+                    self.edit(i, i + 1, everywhere[word])
             if word != "__shared__":
                 continue
             end = self.words.index(";", i)
@@ -227,6 +237,15 @@ class CudaText:
             if outside[i]:
                 everywhere[name] = memory
             self.words[head:end] = [""] * (end - head)
+
+    def declared(self, head, i):
+        """Is this the name of a variable that the statement declares?"""
+        words = self.words[head:i]
+        depth = sum((word in OPENING) - (word in CLOSING) for word in words)
+        if not words or depth or "=" in words or words[0] in KEYWORDS or not self.tokens[head]["word"]:
+            return False
+        follows = [self.tokens[j]["word"] or self.words[j] in ("*", "&", ",", "::", "<") for j in (head + 1, i - 1)]
+        return all(follows)
 
     def dynamic(self, head, end):
         """Type, name and further dimensions of a declaration."""
@@ -352,6 +371,8 @@ class Compiler:
         for folder in [*self.folders(), f"{self.folders()[-1]}/cccl"]:
             argv += ["-isystem", folder]
         first = ["-include", "emulator/cuda_program.h"]
+        if file.suffix in CXX[1:4] and "cuda" not in file.read_text(errors="replace"):
+            first = []  # what nvcc leaves to the host compiler
         with tempfile.NamedTemporaryFile("w", prefix="rungs-", suffix=".h") as headers:
             wanted = self.of_cccl(file)
             if wanted:

@@ -136,7 +136,7 @@ typedef struct Engine {
     unsigned block_threads;
     Stack dying;       /* stack of the fiber that has just ended: free once we are off it */
     uint64_t progress; /* threads ended and barriers passed: what the watchdog watches */
-    uint64_t random_counter;
+    uint64_t random_counter, random_at_launch;
 } Engine;
 
 extern Engine engine;

@@ -78,6 +78,8 @@ void sanitizer_start_switch(void **kept, Stack to);
 /* The stack that was left; taken down only the first time, when it is the launcher's. */
 void sanitizer_finish_switch(void *kept, Stack *left);
 
+/* A report ends a kernel, and the program only after several (cmake/program.py). */
+void sanitizer_watch_program(void);
 /* Forbids and allows bytes to instrumented code, to the byte at the upper end. Nothing without AddressSanitizer. */
 void sanitizer_forbid(const void *from, size_t bytes);
 void sanitizer_allow(const void *from, size_t bytes);

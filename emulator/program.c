@@ -135,6 +135,7 @@ int program_main(const char *module, int argc, char **argv) {
     table = mapped;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing goes on after the command that started it */
     signals_install();
+    sanitizer_watch_program();
     void *library = dlopen(module, RTLD_NOW | RTLD_GLOBAL);
     int (*run)(int, char **) = library ? (int (*)(int, char **))(uintptr_t)dlsym(library, "rungs_program_main") : NULL;
     if (!run) {

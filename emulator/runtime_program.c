@@ -49,6 +49,33 @@ cudaError_t cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t heig
     return cudaMalloc(out, *pitch * height);
 }
 
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent extent) {
+    out->xsize = extent.width;
+    out->ysize = extent.height;
+    return cudaMallocPitch(&out->ptr, &out->pitch, extent.width, extent.height * extent.depth);
+}
+
+cudaError_t cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent extent) {
+    cudaError_t error = cudaSuccess;
+    for (size_t plane = 0; plane < extent.depth && error == cudaSuccess; plane++)
+        error = cudaMemset2D((char *)to.ptr + plane * to.pitch * to.ysize, to.pitch, value, extent.width, extent.height);
+    return error;
+}
+
+static char *first_of(struct cudaPitchedPtr part, struct cudaPos at, size_t plane) {
+    return (char *)part.ptr + ((at.z + plane) * part.ysize + at.y) * part.pitch + at.x;
+}
+
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *copy) {
+    if (copy->srcArray || copy->dstArray) return fail(cudaErrorNotSupported);
+    cudaError_t error = cudaSuccess;
+    for (size_t plane = 0; plane < copy->extent.depth && error == cudaSuccess; plane++)
+        error = cudaMemcpy2D(first_of(copy->dstPtr, copy->dstPos, plane), copy->dstPtr.pitch,
+                             first_of(copy->srcPtr, copy->srcPos, plane), copy->srcPtr.pitch, copy->extent.width,
+                             copy->extent.height, copy->kind);
+    return error;
+}
+
 /* Host code may have written any of it. */
 static cudaError_t allocate_shared(void **out, size_t bytes) {
     const cudaError_t error = cudaMalloc(out, bytes);

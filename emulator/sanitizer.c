@@ -13,6 +13,7 @@ void __sanitizer_finish_switch_fiber(void *kept, const void **bottom_left, size_
 void __asan_poison_memory_region(void const volatile *from, size_t bytes) __attribute__((weak));
 void __asan_unpoison_memory_region(void const volatile *from, size_t bytes) __attribute__((weak));
 void *__asan_region_is_poisoned(void *from, size_t bytes) __attribute__((weak));
+void __asan_set_error_report_callback(void (*called)(const char *text)) __attribute__((weak));
 void *__asan_get_report_pc(void) __attribute__((weak));
 void *__asan_get_report_address(void) __attribute__((weak));
 int __asan_get_report_access_type(void) __attribute__((weak));
@@ -54,7 +55,19 @@ pid_t fork(void) {
     return reporting || !usual ? _Fork() : usual();
 }
 
+/* ASAN_OPTIONS of a program: its host code goes on where AddressSanitizer can, a few times. */
+static void after_report(const char *text) {
+    static int reports;
+    (void)text;
+    if (engine.launch || ++reports == FAULTS_MAX) _exit(FAULT_EXIT_CODE);
+}
+
+void sanitizer_watch_program(void) {
+    if (__asan_set_error_report_callback) __asan_set_error_report_callback(after_report);
+}
+
 void __asan_on_error(void) {
+    if (!engine.launch) program_found("a fault, see above"); /* a program's host code */
     if (!engine.launch) return;
     reporting = true;
     char what[ADDRESS_TEXT_MAX];
@@ -64,6 +77,11 @@ void __asan_on_error(void) {
                    address_describe(address, what));
 }
 
+/* A wrong number, with which hardware goes on. */
+static bool is_of_a_number(const char *kind) {
+    return strstr(kind, "-overflow") || strstr(kind, "-shift-") || strstr(kind, "-load");
+}
+
 void __ubsan_on_report(void) {
     const char *kind = "", *message = "", *file = "";
     unsigned line = 0, column = 0;
@@ -71,8 +89,14 @@ void __ubsan_on_report(void) {
     if (!engine.launch) program_found("undefined behaviour"); /* of a program's host code, which goes on (UBSAN_OPTIONS) */
     if (!engine.launch || !__ubsan_get_current_report_data) return;
     __ubsan_get_current_report_data(&kind, &message, &file, &line, &column, &address);
-    fault_announce(strcmp(kind, "out-of-bounds-index") == 0 ? "out of bounds" : "undefined behaviour", NULL, "%s (%s), at %s:%u:%u",
-                   message, kind, file ? file : "?", line, column);
+    char where[512];
+    snprintf(where, sizeof where, "%s:%u:%u", file ? file : "?", line, column);
+    if (program_runs() && is_of_a_number(kind)) {
+        fault_more("undefined behaviour", where, "%s (%s)", message, kind); /* each place once: the runtime's doing */
+        return;
+    }
+    fault_announce(strcmp(kind, "out-of-bounds-index") == 0 ? "out of bounds" : "undefined behaviour", NULL, "%s (%s), at %s",
+                   message, kind, where);
     if (program_runs()) _exit(FAULT_EXIT_CODE);
 }
 

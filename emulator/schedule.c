@@ -19,7 +19,8 @@ struct BuiltIn {
     unsigned x, y, z;
 } threadIdx, blockIdx, blockDim, gridDim;
 
-enum { RANDOM_STEPS = 24, RANDOM_TURNS = 64, ORDERED_STEPS = 4096, PAUSE_STEPS = 64 };
+/* A launch that was preempted often goes on with fewer preemptions: FREQUENT_DRAWS are those of about 300,000 short threads. */
+enum { RANDOM_STEPS = 24, RARE_STEPS = 1024, FREQUENT_DRAWS = 1 << 20, RANDOM_TURNS = 64, ORDERED_STEPS = 4096, PAUSE_STEPS = 64 };
 
 /* What the next engine_random() returns. */
 static inline uint32_t random_ahead(uint32_t below) {
@@ -38,7 +39,9 @@ uint32_t engine_random(uint32_t below) {
 }
 
 static void restart_countdown(void) {
-    emulator_countdown = emulator_settings.order == ORDER_RANDOM ? 1 + (int)random_below(RANDOM_STEPS) : ORDERED_STEPS;
+    const bool frequent = engine.random_counter - engine.random_at_launch < FREQUENT_DRAWS;
+    emulator_countdown =
+        emulator_settings.order != ORDER_RANDOM ? ORDERED_STEPS : 1 + (int)random_below(frequent ? RANDOM_STEPS : RARE_STEPS);
 }
 
 /* A block's life in its slot: fresh fibers in a fresh order, fresh shared memory. */
@@ -325,6 +328,7 @@ static Status shuffle_blocks(void) {
 static Status run_schedule(const EmulatorLaunch *launch) {
     engine.blocks_started = 0;
     engine.current_block = NULL;
+    engine.random_at_launch = engine.random_counter;
     TRY(shuffle_blocks());
     shared_launch_start(launch);
     heap_launch_start();

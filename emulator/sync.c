@@ -3,6 +3,7 @@
  * code, which CUDA leaves undefined even where the hardware happens to count right. */
 #include "emulator/fault.h"
 #include "emulator/memory.h"
+#include "emulator/program.h"
 #include "emulator/race.h"
 #include "emulator/values.h"
 
@@ -13,18 +14,30 @@ static bool same_site(EmulatorSite a, EmulatorSite b) {
     return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
 }
 
+/* Is this the first fault at the place? A program as it is goes on after those of this file that have something to go on with. */
+static bool is_first(EmulatorSite site) {
+    static uint32_t known[FAULTS_MAX]; /* the last one ends the run */
+    static int count;
+    const uint32_t place = place_of_site(site);
+    for (int i = 0; i < count; i++)
+        if (known[i] == place) return false;
+    known[count++] = place;
+    return true;
+}
+
 static void check_convergence(const Block *block) {
     const Fiber *first = NULL;
     for (unsigned i = 0; i < block->threads; i++) {
         const Fiber *fiber = &block->fibers[i];
         if (fiber->state != FIBER_AT_BARRIER) continue;
         if (!first) first = fiber;
-        if (same_site(first->site, fiber->site)) continue;
-        char a[PLACE_MAX], b[PLACE_MAX], place[512];
-        fault_at("barrier in divergent code", fiber->site, NULL,
-                 "thread %s waits at %s while thread %s of the same block waits at another barrier",
-                 fault_thread_text(first->index, a), fault_site_text(first->site, place, sizeof place),
-                 fault_thread_text(fiber->index, b));
+        if (same_site(first->site, fiber->site) || !is_first(fiber->site)) continue;
+        char a[PLACE_MAX], b[PLACE_MAX], place[512], where[512];
+        fault_more("barrier in divergent code", fault_site_text(fiber->site, where, sizeof where),
+                   "thread %s waits at %s while thread %s of the same block waits at another barrier",
+                   fault_thread_text(first->index, a), fault_site_text(first->site, place, sizeof place),
+                   fault_thread_text(fiber->index, b));
+        if (!program_runs()) fault_end(0);
     }
 }
 
@@ -158,13 +171,20 @@ static unsigned source_lane(const Fiber *fiber) {
     }
 }
 
+static void report_absent(const Fiber *fiber, unsigned from) {
+    char where[512];
+    if (!is_first(fiber->site)) return;
+    fault_more("shuffle from an absent lane", fault_site_text(fiber->site, where, sizeof where),
+               "%s in lane %u reads lane %u, which %s: the value is undefined", NAMES[fiber->call.op], lane_of(fiber), from,
+               fiber->call.mask >> from & 1 ? "has ended or does not exist" : "is not in the mask");
+    if (!program_runs()) fault_end(0);
+}
+
+/* Of an absent lane: the lane's own. */
 static const Fiber *shuffled(const Party *party, const Fiber *fiber) {
     const unsigned from = source_lane(fiber);
-    if (!party->lanes[from])
-        fault_at("shuffle from an absent lane", fiber->site, NULL, "%s in lane %u reads lane %u, which %s: the value is undefined",
-                 NAMES[fiber->call.op], lane_of(fiber), from,
-                 fiber->call.mask >> from & 1 ? "has ended or does not exist" : "is not in the mask");
-    return party->lanes[from];
+    if (!party->lanes[from]) report_absent(fiber, from);
+    return party->lanes[from] ? party->lanes[from] : fiber;
 }
 
 static uint64_t combine(EmulatorWarpOp op, uint64_t a, uint64_t b) {

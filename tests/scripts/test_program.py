@@ -60,6 +60,10 @@ def test_cuda_std_atomics_and_thrust_by_their_own_headers():
     assert (done.returncode, done.stdout) == (0, "sum 320, first 2, last 8, counted 64\n"), done.stderr
 
 
+def test_block_primitives_of_cub():
+    assert (done := attempt("blocks.cu")).returncode == 0, done.stderr
+
+
 def test_inline_ptx_of_the_list():
     done = attempt("ptx_list.cu")
     assert (done.returncode, done.stdout) == (0, "0 wrong, products 0, 0 and 0\n"), done.stderr
@@ -161,7 +165,7 @@ def test_a_race_is_found():
     [
         ("library.cu", "library.cu:3: cublasSscal_v2 is not emulated"),
         ("ptx.cu", "ptx.cu:3: inline PTX is not emulated: vshr.u32.u32.u32.clamp.add"),
-        ("block_load.cu", "block_load.cu:1: this header, or one that it includes, is CCCL's and not emulated"),
+        ("radix_sort.cu", "radix_sort.cu:1: this header, or one that it includes, is CCCL's and not emulated"),
         ("texture.cu", "texture.cu:1: cudaTextureObject_t: textures and surfaces are not emulated"),
     ],
 )
@@ -177,11 +181,13 @@ def test_files_of_one_program_and_flags(tmp_path):
     (tmp_path / "kernel.cu").write_text("__global__ void put(int *x) { __shared__ int y; y = VALUE; *x = y; }\n")
     (tmp_path / "main.cpp").write_text(
         "#include <cuda_runtime.h>\n__global__ void put(int *);\n"
-        "int main() { int *x; cudaMallocManaged(&x, 4); put<<<1, 1>>>(x); cudaDeviceSynchronize(); return *x; }\n"
+        "int main() { int *x; cudaMallocManaged(&x, 4); put<<<1, 1>>>(x); cudaDeviceSynchronize(); return *x + host(); }\n"
     )
-    (tmp_path / "first.h").write_text("cudaError_t helper();\n")
-    done = attempt("kernel.cu", "main.cpp", "-D", "VALUE=9", "-include", "first.h", "-lcudart", cwd=tmp_path)
-    assert done.returncode == 9, done.stderr
+    (tmp_path / "first.h").write_text("int host();\n")
+    (tmp_path / "host.cpp").write_text("typedef struct { char x; } uchar4;\nint host() { return sizeof(uchar4); }\n")
+    files = "kernel.cu", "main.cpp", "host.cpp"
+    done = attempt(*files, "-D", "VALUE=9", "-include", "first.h", "-lcudart", cwd=tmp_path)
+    assert done.returncode == 10, done.stderr
 
 
 def test_launches_by_a_configuration(tmp_path):
@@ -251,18 +257,85 @@ def test_both_programs_run_and_host_code_counts(tmp_path):
     assert row(done, "(host code)")[2] == "undefined behaviour"
 
 
+def test_wrong_numbers_absent_lanes_and_divergent_barriers_do_not_end_a_program(tmp_path):
+    """Each place once; what would come after them is not hidden."""
+    (tmp_path / "k.cu").write_text(
+        "#include <cstdio>\n__global__ void wrong(int *x, int n) {\n    x[threadIdx.x] = (n + (int)threadIdx.x) * 1.0;\n"
+        "    x[threadIdx.x] = 1 << (threadIdx.x + 20);\n    x[threadIdx.x] = __shfl_down_sync(0xffffffff, 7, 8);\n"
+        "    if (threadIdx.x < 4) {\n        __syncthreads();\n    } else {\n        __syncthreads();\n    }\n}\n"
+        "__global__ void beyond(int *x) { x[threadIdx.x + 1] = 1; }\n"
+        "int main(int argc, char **argv) {\n    int *x, back[16];\n    cudaMalloc(&x, sizeof back);\n"
+        "    for (int i = 0; i < 20; i++) wrong<<<1, 16>>>(x, 0x7ffffff8);\n"
+        "    cudaMemcpy(back, x, sizeof back, cudaMemcpyDeviceToHost);\n"
+        '    printf("%d %d\\n", back[0], back[15]);\n    fflush(stdout);\n    if (argc > 1) beyond<<<1, 16>>>(x);\n}\n'
+    )
+    done = attempt("k.cu", "--emulator", "address", "--", "on", cwd=tmp_path)
+    assert done.returncode == 1 and done.stdout == "7 7\n", done.stderr
+    assert row(done, "wrong")[0::2] == (
+        20,
+        "undefined behaviour, shuffle from an absent lane, barrier in divergent code",
+    )
+    assert row(done, "beyond")[2] == "out of bounds"
+    assert [line for line in (3, 4, 5) if done.stderr.count(f", at k.cu:{line}") != 1] == []
+
+
+def test_many_threads_are_preempted_seldom_but_are(tmp_path):
+    """The first lane of each warp waits for the last, in the last blocks of a launch as in the first."""
+    (tmp_path / "k.cu").write_text(
+        "__global__ void k(unsigned *x) {\n    __shared__ volatile unsigned flags[8];\n"
+        "    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;\n    flags[warp] = 0;\n    __syncthreads();\n"
+        "    if (lane == 31) flags[warp] = 1;\n    while (lane == 0 && !flags[warp]) {}\n"
+        "    if (lane == 0) atomicAdd(x, 1);\n}\n"
+        "int main() {\n    unsigned *x;\n    cudaMallocManaged(&x, 4);\n    *x = 0;\n"
+        "    k<<<2048, 256>>>(x);\n    cudaDeviceSynchronize();\n    return *x != 2048 * 8;\n}\n"
+    )
+    assert (done := attempt("k.cu", "--emulator", "address", cwd=tmp_path)).returncode == 0, done.stderr
+
+
+def test_names_of_dynamic_shared_memory_are_hidden_by_others(tmp_path):
+    """One that stands outside of functions: by a parameter, a variable, a __shared__ one; not in the functions after them."""
+    (tmp_path / "k.cu").write_text(
+        "extern __shared__ int tile[];\nint of(const volatile int *tile, int i);\n"
+        "__host__ __device__ int of(const volatile int *tile, int i) { return tile[i] * 2; }\n"
+        "__global__ void own(int *x) { __shared__ int tile[4]; tile[threadIdx.x] = 3; x[threadIdx.x] = tile[threadIdx.x]; }\n"
+        "__global__ void local(int *x) { int *tile = x; tile[threadIdx.x] += 4; }\n"
+        "__global__ void dynamic(int *x) { tile[threadIdx.x] = x[threadIdx.x]; x[threadIdx.x] = 2 * tile[threadIdx.x] + "
+        "of(tile, threadIdx.x); }\n"
+        "int main() {\n    int *x, tile[4];\n    cudaMalloc(&x, 16);\n    own<<<1, 4>>>(x);\n    local<<<1, 4>>>(x);\n"
+        "    dynamic<<<1, 4, 16>>>(x);\n    cudaMemcpy(tile, x, 16, cudaMemcpyDeviceToHost);\n    return tile[3];\n}\n"
+    )
+    assert (done := attempt("k.cu", cwd=tmp_path)).returncode == 28, done.stderr
+
+
+def test_memory_of_three_dimensions(tmp_path):
+    """Rows have a pitch; a copy begins where its positions say."""
+    (tmp_path / "k.cu").write_text(
+        "__global__ void add(cudaPitchedPtr p) {\n    char *slice = (char *)p.ptr + threadIdx.z * p.pitch * p.ysize;\n"
+        "    ((int *)(slice + threadIdx.y * p.pitch))[threadIdx.x] += threadIdx.z * 100 + threadIdx.y * 10 + threadIdx.x;\n}\n"
+        "int main() {\n    cudaPitchedPtr p;\n    int part[2][2] = {};\n"
+        "    if (cudaMalloc3D(&p, make_cudaExtent(12, 3, 2)) || p.pitch < 12 || p.ysize != 3) return 1;\n"
+        "    if (cudaMemset3D(p, 1, make_cudaExtent(12, 3, 2))) return 2;\n    add<<<1, dim3(3, 3, 2)>>>(p);\n"
+        "    cudaMemcpy3DParms copy = {};\n    copy.srcPtr = p;\n    copy.srcPos = make_cudaPos(4, 1, 1);\n"
+        "    copy.dstPtr = make_cudaPitchedPtr(part, 8, 2, 2);\n    copy.extent = make_cudaExtent(8, 2, 1);\n"
+        "    copy.kind = cudaMemcpyDeviceToHost;\n    if (cudaMemcpy3D(&copy)) return 3;\n"
+        "    copy.srcArray = (cudaArray_t)1;\n    if (cudaMemcpy3D(&copy) != cudaErrorNotSupported) return 4;\n"
+        "    return part[0][0] - 0x01010101 == 111 && part[1][1] - 0x01010101 == 122 ? 0 : 5;\n}\n"
+    )
+    assert (done := attempt("k.cu", cwd=tmp_path)).returncode == 0, done.stderr
+
+
 def test_host_memory_freed_by_another_function(tmp_path):
-    """After the kernels, whose counts stay; what new[] and delete[] make and free themselves, and libstdc++ for them, is right."""
+    """The program goes on; what new[] and delete[] make and free themselves, and libstdc++ for them, is right."""
     (tmp_path / "k.cu").write_text(
         "#include <sstream>\n__global__ void k(int *x) { x[threadIdx.x] = 1; }\n"
         "int main(int argc, char **argv) {\n    int *x;\n    double *own = new double[10], *one = new double;\n"
         "    cudaMalloc(&x, 256);\n    k<<<1, 64>>>(x);\n    std::ostringstream text;\n    text << std::string(100, 'a') << argv[0];\n"
-        "    if (argc > 1)\n        delete own;\n    else\n        delete[] own;\n    delete one;\n    return text.str().empty();\n}\n"
+        "    if (argc > 1)\n        delete own;\n    else\n        delete[] own;\n    delete one;\n    k<<<1, 64>>>(x);\n    return text.str().empty();\n}\n"
     )
     assert (done := attempt("k.cu", cwd=tmp_path)).returncode == 0, done.stderr
     done = attempt("k.cu", "--emulator", "address", "--", "x", cwd=tmp_path)
     assert done.returncode == 1 and "alloc-dealloc-mismatch" in done.stderr and "k.cu:11" in done.stderr, done.stderr
-    assert row(done, "k") == (1, 1, "-") and row(done, "(host code)")[2] == "a fault, see above"
+    assert row(done, "k") == (2, 2, "-") and row(done, "(host code)")[2] == "a fault, see above"
 
 
 def test_in_the_sandbox_or_refused(tmp_path):

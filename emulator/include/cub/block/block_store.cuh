@@ -1,4 +1,3 @@
+#pragma once
+
 #include <cub/block/block_load.cuh>
-int main() {
-    return 0;
-}
