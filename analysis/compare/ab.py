@@ -232,14 +232,16 @@ class Order:
         """So many processes of each side, none that starts later than `until` -> seconds of one, on average."""
         total, began, seconds = 2 * repetitions, time.monotonic(), 0
         which = f", stage {stage} of {self.stages}" if self.stages > 1 else ""
-        for i, side in enumerate(drawn(repetitions, self.seed + (stage - 1) * 0x100000)):
+        order = drawn(repetitions, self.seed + (stage - 1) * 0x100000)
+        for i, side in enumerate(order):
             if until and time.monotonic() > until:
                 say(f"rungs ab: no time left for {total - i} more processes; see --second-stage")
                 break
             left = builds.time_left(began, i, total)
             say(f"rungs ab: {SIDES[side]}, process {i + 1} of {total}, seed {self.seed}{which}{left}")
             place = {"seed": self.seed, "side": SIDES[side], "process": i + 1, "of": total}
-            self.sides[side].process({**self.facts, **place, "stage": stage, "stages": self.stages})
+            stamp = {**self.facts, **place, "stage": stage, "stages": self.stages}
+            self.sides[side].process(stamp, counts=side not in order[i + 1 :])  # its last: for what the builds changed
             seconds = (time.monotonic() - began) / (i + 1)
         return seconds
 

@@ -261,16 +261,16 @@ class Build:
         if "--out" not in said:  # such as /bin/true
             raise End(f"{asked} does not list --out; is it a rungs program?")
         self.skips = may_skip and "--skip-unknown" in said  # a build of an older commit may not
-        self.knows_no_ceilings = "--no-ceilings" in said
+        self.knows = [word for word in ("--no-ceilings", "--no-counts") if word in said]
         self.is_rungs = "usage: rungs run " in said
 
-    def words(self, *more, out=None, scenarios=None):
+    def words(self, *more, out=None, scenarios=None, counts=False):
         """Of one process."""
         words = [self.program, "run", *(scenarios or self.scenarios), *(("--out", out) if out else ())]
         for name, value in self.options.items():
             words += [f"--{name}", value]
         skips = ["--skip-unknown"] * self.skips
-        return [*words, *more, *skips, *["--no-ceilings"] * self.knows_no_ceilings]
+        return [*words, *more, *skips, *(word for word in self.knows if not (counts and word == "--no-counts"))]
 
     def call(self, words, inherited=()):
         """A row that failed is no error here: the row says so. 2: the build does not know what it is to run, and has written nothing."""
@@ -280,19 +280,21 @@ class Build:
             raise Failed(f"{self.side}: {self.program} ends with exit code {code}: {said[:1000]}", how)
         return said
 
-    def process(self, stamp=None):
-        """One more. An interrupted one leaves no rows: some would be missing."""
+    def process(self, stamp=None, counts=False):
+        """One more. counts: also launches and bytes, after its times. An interrupted one leaves no rows: some would be missing."""
         self.held.check()
-        _, _, lines = self.aside(*self.pace)
+        _, _, lines = self.aside(*self.pace, counts=counts)
         self.held.check()
         append(self.out, lines, stamp)
         self.held.hold()
 
-    def aside(self, *more, scenarios=None):
+    def aside(self, *more, scenarios=None, counts=False):
         """A process with a file of its own, which has no name -> (what it said, its commit, its lines)."""
         with tempfile.TemporaryFile() as file:
             path = f"/proc/self/fd/{file.fileno()}"
-            said = self.call(self.words(*more, out=path, scenarios=scenarios), inherited=(file.fileno(),))
+            said = self.call(
+                self.words(*more, out=path, scenarios=scenarios, counts=counts), inherited=(file.fileno(),)
+            )
             return said, last_commit(path), file.read().splitlines(keepends=True)
 
     def start(self):

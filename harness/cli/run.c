@@ -150,7 +150,7 @@ int command_run(int argc, char **argv) {
         {"bits", "CALLS", CLI_COUNT, &a.options.bit_calls,
          "repeated calls whose bits are compared (default: 100 to 1000 as time allows, none with --no-ceilings; 0: none)"},
         {"energy", NULL, CLI_FLAG, &a.options.energy, "measure the energy of a call, too: about 8 s a row (NVML; on a CPU RAPL)"},
-        {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "do not count launches and bytes (implied by --no-ceilings)"},
+        {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "do not count launches and bytes"},
         {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too"},
         {"fresh-workers", NULL, CLI_FLAG, &a.fresh, "a worker per row, instead of one for all cases of a variant in a scenario"},
         {"skip-unknown", NULL, CLI_FLAG, &a.skip_unknown,

@@ -240,7 +240,7 @@ static const char *why_not(const Session *session) {
     if (backend == BACKEND_CPU) return "runs on the CPU";
     if (backend == BACKEND_PEER) return "a Python library: its launches are not counted";
     if (session->emulated) return "emulated";
-    if (session->options->no_counts || session->options->no_ceilings) return "counting was turned off";
+    if (session->options->no_counts) return "counting was turned off";
     if (!session->row->timed) return "not timed";
     if (session->item && session->item->uncounted) return "a campaign counts a variant in one case, and no sweeps";
     if (call_seconds(session->row) > SLOW_SECONDS) return "a call takes more than 1 s";

@@ -25,7 +25,7 @@ typedef struct RunOptions {
     bool shared_workers;       /* a worker serves all cases of a variant in a scenario; false: one worker per row */
     int bit_calls;             /* whose bits are compared after timing: BITS_AS_FIT; 0: none */
     bool energy;               /* of calls is measured after timing */
-    bool no_counts;            /* nothing is counted after timing; no_ceilings says so too */
+    bool no_counts;            /* nothing is counted after timing */
     ModuleKind emulator;       /* MODULE_NATIVE: if there is no GPU; or force one of the emulator's programs for CUDA variants */
     bool resume;               /* leave out what the results file already holds */
     bool one_campaign;         /* resume refuses rows of another commit or machine */

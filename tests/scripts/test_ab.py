@@ -23,7 +23,7 @@ class Programs:
     def __init__(self, folder):
         self.folder = folder
 
-    def program(self, name, factor=1.0, fails=False, help="--out --no-ceilings"):
+    def program(self, name, factor=1.0, fails=False, help="--out --no-ceilings --no-counts"):
         return stand_in(self.folder / name, self.folder / "diary", factor, fails, help)
 
     def choosy(self, name, *refused, help="--out --skip-unknown"):
@@ -78,7 +78,9 @@ def test_slower_build_is_found(programs):
     for line in programs.diary():
         assert line[1:3] == ["run", str(SOURCE / "scenarios/smoke/rolling.yaml")]
         assert re.fullmatch(r"--out /proc/self/fd/\d+", " ".join(line[3:5]))
-        assert line[5:] == ["--variants", "cuda_*", "--quick", "--no-ceilings"]
+        assert line[5:9] == ["--variants", "cuda_*", "--quick", "--no-ceilings"] and line[9:] in ([], ["--no-counts"])
+    counted = [line[0] for line in programs.diary() if "--no-counts" not in line]
+    assert sorted(counted) == ["base", "new"], "one process of each: what the builds changed"
 
 
 def test_equal_builds_pass_and_may_go_on(programs):
