@@ -66,7 +66,10 @@ static void outcome(const Row *row, char text[400]) {
     }
     if (row->verdict == VERDICT_PASS) {
         const char *why = row->why_not_timed ? row->why_not_timed : "";
-        snprintf(text, 400, "%s", strcmp(why, "emulated") == 0 ? "verified (emulated), not timed" : foreign_shown(why));
+        snprintf(text, 400, "%s",
+                 strcmp(why, "emulated") == 0 ? "verified (emulated), not timed"
+                 : *why                       ? foreign_shown(why)
+                                              : "verified"); /* of a first call a worker has one */
     } else {
         snprintf(text, 400, "%.380s", foreign_shown(row->reason ? row->reason : ""));
     }

@@ -100,7 +100,7 @@ static void print_winner(const TableLine *lines, size_t count) {
     size_t found = 0;
     for (size_t i = 0; i < count && found < 2; i++)
         if (!lines[i].on_one_input && lines[i].mode == lines[0].mode) two[found++] = &lines[i];
-    if (found < 2) return;
+    if (found < 2 || lines[0].mode == MODE_FIRST) return; /* a first call is one sample */
     const double ratio = two[1]->median / two[0]->median, low = two[1]->low / two[0]->high, high = two[1]->high / two[0]->low;
     char first[CASE_TEXT_MAX], times[64], of[3][16];
     snprintf(first, sizeof first, "%s", foreign_shown(two[0]->spec));
