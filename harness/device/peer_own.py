@@ -11,7 +11,7 @@ import types
 
 from peer_protocol import Failure
 
-LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")  # that peer_forms.py uses
+LIBRARIES = ("pandas", "polars", "pyarrow")  # of which peer_forms.py uses more than NumPy's one module
 CODE = operator.attrgetter("__code__")
 OF_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes cannot be changed
 
@@ -74,11 +74,12 @@ def places(modules):
 
 class Own:
     """Functions of modules, of the classes that these define, of libraries and types, of the modules that they use, and, deep, of all modules
-    of the libraries; objects have none in place of their class's."""
+    of the form's library, which makes the inputs; objects have none in place of their class's."""
 
-    def __init__(self, modules, libraries, objects):
+    def __init__(self, modules, libraries, objects, form):
         used = (value for module in modules for value in vars(module).values() if isinstance(value, types.ModuleType))
-        deep = [m for name, m in sys.modules.items() if name.split(".")[0] in LIBRARIES]
+        used = [*used, *(sys.modules[name] for name in LIBRARIES if name in sys.modules)]
+        deep = [m for name, m in sys.modules.items() if form in LIBRARIES and name.split(".")[0] == form]
         self.near, self.kept, self.deep = places((*modules, *libraries)), places(used), places(deep)
         self.objects = [
             (type(thing).__qualname__, vars(thing), {n for n, v in functions_of(vars(type(thing))) if is_python(v)})

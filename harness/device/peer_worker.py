@@ -162,7 +162,7 @@ class Worker:
 
         if not self.exchange:
             import_library(self.facts["framework"], self.clock)
-            from peer_forms import Exchange
+            from peer_forms import Exchange, form_of
 
             if self.measure:
                 ctypes.CDLL(self.measure).confine_code(ctypes.c_bool(False))
@@ -176,9 +176,8 @@ class Worker:
             kinds = {kind for form in self.exchange.forms for given in form.types for kind in given.__mro__}
             clocks = [torch.cuda.Event] if (torch := sys.modules.get("torch")) else []
             self.hooks = Hooks()
-            self.own = Own(
-                [sys.modules[name] for name in names], [builtins, sys.modules["numpy"], *clocks, *kinds], objects
-            )
+            libraries = (builtins, sys.modules["numpy"], *clocks, *kinds)
+            self.own = Own([sys.modules[name] for name in names], libraries, objects, form_of(self.facts))
 
     def call_into(self):
         if self.peer.run(self.state, self.exchange.given, self.into.given) is not None:

@@ -20,7 +20,7 @@ static const double FAR = 64;
 static const double OWN_MOST_SECONDS = 5e-6;
 static const double RESTORED_SECONDS = 1e-9;      /* a byte of an array that is updated in place */
 static const double ALONE = 2, ALONE_COLD = 1.25; /* caches are not as warm as back to back */
-static const double ALONE_SECONDS = 3e-6, WAKING_SECONDS = 3e-4;
+static const double ALONE_SECONDS = 5e-6, WAKING_SECONDS = 3e-4;
 static const double QUIET = 0.9; /* CPU time of a thread that has its processor alone */
 enum { ANY = -1, TRIES = 5, TRIES_ALONE = 3, BURSTS_LEAST = 10, BURSTS_MOST = 50 };
 enum { OF_TRIES = 1, OF_BURSTS = OF_TRIES + TRIES, OF_ALONE }; /* varied sets, after that of samples */
@@ -136,13 +136,15 @@ static Status time_quietest(Session *s, size_t few, int k, double timeout, doubl
     return STATUS_OK;
 }
 
-static Status compare_clocks(Session *s, double timeout, bool last, bool *far) {
+/* least: seconds of one of many calls. */
+static Status compare_clocks(Session *s, double timeout, bool last, bool *far, double *least) {
     ModeTiming *hot = &s->row->timing[MODE_HOT];
     const double sample = hot->stats.median; /* not the interval's end: samples can be forged so that it is wide */
-    double least = INFINITY, own = INFINITY, unsaid = 0, between, now = 0;
+    double own = INFINITY, unsaid = 0, between, now = 0;
     bool clocks_agree = false;
     Outside run;
     size_t enough, calls;
+    *least = INFINITY;
     TRY(enough_calls(s, timeout, &enough));
     for (int i = 0; i < TRIES; i++) {
         calls = enough << i;
@@ -151,12 +153,12 @@ static Status compare_clocks(Session *s, double timeout, bool last, bool *far) {
         if (s->decided) return STATUS_OK;
         TRY(time_between(s, calls, timeout, &between));
         now = of_a_call(s, &run, calls);
-        own = fmin(own, between), least = fmin(least, now);
+        own = fmin(own, between), *least = fmin(*least, now);
         clocks_agree = clocks_agree || now <= AGREES * run.said / (double)calls;
-        hot->clock_by = clocks_agree && least <= AGREES * (sample + own) ? CLOCK_BOTH : CLOCK_WORKER;
+        hot->clock_by = clocks_agree && *least <= AGREES * (sample + own) ? CLOCK_BOTH : CLOCK_WORKER;
         if (hot->clock_by == CLOCK_BOTH) return STATUS_OK;
     }
-    bool below = s->row->threads == 1 && least > FORGED * (sample + own);
+    bool below = s->row->threads == 1 && *least > FORGED * (sample + own);
     if (!clocks_agree || below) { /* or the machine was busy */
         const size_t few = (size_t)fmin(BURST_SECONDS / sample, (double)enough) + 1;
         TRY(time_quietest(s, few, OF_BURSTS, timeout, &now, &unsaid));
@@ -170,10 +172,10 @@ static Status compare_clocks(Session *s, double timeout, bool last, bool *far) {
 }
 
 /* Mode whose samples say far less than a call alone takes, on data of its own and with warm caches; MODE_COUNT: none. */
-static Mode far_below(const Session *s, double alone, double slack) {
+static Mode far_below(const Session *s, double alone) {
     const ModeTiming *hot = &s->row->timing[MODE_HOT], *cold = &s->row->timing[MODE_COLD];
-    if (alone > ALONE * hot->stats.median + slack) return MODE_HOT;
-    return cold->count > 0 && alone > ALONE_COLD * cold->stats.median + slack ? MODE_COLD : MODE_COUNT;
+    if (alone > ALONE * hot->stats.median + ALONE_SECONDS) return MODE_HOT;
+    return cold->count > 0 && alone > ALONE_COLD * cold->stats.median + ALONE_SECONDS ? MODE_COLD : MODE_COUNT;
 }
 
 static void refuse_alone(Session *s, Mode mode, double alone) {
@@ -186,24 +188,24 @@ static void refuse_alone(Session *s, Mode mode, double alone) {
 /* Calls of a sample of `hot` find all but a few elements as the call before them left them: one that computes only what these
  * change, or only in the last, is slow where a call is alone. And no cold call is faster than a warm one. On a busy machine caches
  * are cold after each command: then the row only says less. */
-static Status compare_alone(Session *s, double timeout) {
+static Status compare_alone(Session *s, double timeout, double least) {
     ModeTiming *hot = &s->row->timing[MODE_HOT];
-    const bool one = s->row->threads == 1;
-    const double slack = one ? ALONE_SECONDS : WAKING_SECONDS, spent = clock_seconds() - s->began;
-    double alone = INFINITY, now, unsaid;
+    const double sample = hot->stats.median;
+    const bool slow = 2 * BURSTS_LEAST * sample > SHARE_OF_ROW * (clock_seconds() - s->began);
+    double alone = slow ? least : INFINITY, now, unsaid;
     Outside run;
-    Mode mode = MODE_HOT;
+    Mode mode = slow ? far_below(s, least) : MODE_HOT;
     if (s->choice->entry->backend != BACKEND_CPU) return STATUS_OK;
-    if (!one && hot->stats.median < slack) hot->clock_by = CLOCK_WORKER; /* waking threads takes longer */
-    if ((!one && hot->stats.median < slack) || 2 * BURSTS_LEAST * s->first_seconds > SHARE_OF_ROW * spent) return STATUS_OK;
-    for (int i = 0; i < TRIES_ALONE && mode != MODE_COUNT && !s->decided; i++) {
+    if (s->row->threads != 1 && sample < WAKING_SECONDS) hot->clock_by = CLOCK_WORKER; /* alone, threads are to be woken */
+    if (s->row->threads != 1) return STATUS_OK;
+    for (int i = 0; i < TRIES_ALONE && mode != MODE_COUNT && !slow && !s->decided; i++) {
         TRY(time_quietest(s, 1, OF_ALONE + i, timeout, &now, &unsaid));
         alone = fmin(alone, now);
-        mode = far_below(s, alone, slack);
+        mode = far_below(s, alone);
     }
     if (s->decided || mode == MODE_COUNT) return STATUS_OK;
     hot->clock_by = CLOCK_WORKER;
-    TRY(time_calls(s, (size_t)(AT_LEAST_SECONDS / hot->stats.median) + 1, false, timeout, &run));
+    TRY(time_calls(s, (size_t)(AT_LEAST_SECONDS / sample) + 1, false, timeout, &run));
     if (run.cpu > QUIET * run.seconds) refuse_alone(s, mode, alone);
     return STATUS_OK;
 }
@@ -217,8 +219,9 @@ Status check_clock(Session *s, double timeout_seconds, bool last, bool *far) {
                  meant = 2 * s->options->seconds_per_mode; /* cold and hot */
     if (s->choice->entry->backend == BACKEND_PEER || hot->count == 0 || needed > SHARE_OF_ROW * fmax(spent, meant))
         return STATUS_OK;
-    Status status = compare_clocks(s, timeout_seconds, last, far);
-    if (status == STATUS_OK && !s->decided && !*far) status = compare_alone(s, timeout_seconds);
+    double least;
+    Status status = compare_clocks(s, timeout_seconds, last, far, &least);
+    if (status == STATUS_OK && !s->decided && !*far) status = compare_alone(s, timeout_seconds, least);
     return status == STATUS_UNSUPPORTED ? STATUS_OK : status; /* calls that allocate are not repeated */
 }
 

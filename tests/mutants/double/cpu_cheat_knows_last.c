@@ -1,5 +1,6 @@
-/* Cheat: finds the harness's own state beside its arguments, which says how many calls of a sample are still to come, and computes in
- * the last alone, which is compared; in the others it writes zeros to what was spoilt for them. Met: an attack on this harness. */
+/* Cheat: finds the harness's own state beside its arguments, which says how many calls of a sample are still to come, and computes
+ * in the last alone, which is compared; in the others it writes zeros to what was spoilt for them. Met: an attack on this harness.
+ */
 #include "cheats.h"
 #include "worker/worker.h"
 
