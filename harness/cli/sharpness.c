@@ -211,15 +211,19 @@ static Status families(const char *word, bool as_json) {
     if (op->exact) return status_fail(STATUS_INVALID, "%s: its outputs must match to the byte: nothing else passes", op->name);
     if (!as_json) print_head(&problem);
     if (strstr(word, " input=")) return show(&problem, as_json);
+    Status none = STATUS_UNSUPPORTED;
     for (const char *const *family = op->families; *family; family++) {
         if (strchr(*family, ':')) continue; /* real:NAME */
         TRY(case_set(op, &problem, "input", *family));
         const Status status = show(&problem, as_json);
-        if (status == STATUS_UNSUPPORTED && !as_json)
+        if (status == STATUS_OK)
+            none = STATUS_OK;
+        else if (status != STATUS_UNSUPPORTED)
+            return status;
+        else if (!as_json)
             printf("  %-12s %s\n", *family, status_message()); /* the family's numbers are none of the type */
-        if (status != STATUS_UNSUPPORTED) TRY(status);
     }
-    return STATUS_OK;
+    return none;
 }
 
 int command_sharpness(int argc, char **argv) {
