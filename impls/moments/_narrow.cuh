@@ -1,9 +1,9 @@
 /* _narrow.cuh - a thread's sums of columns of 8 or 16 bits, in float: half the pipes of double are too few for as many elements
  * as memory delivers.
  *
- * A float has neither the range nor the digits for powers of distances from any point. So a thread takes them from the mean of its
- * own first lines, in units of a power of two near their spread. At its end they become sums in double about the point that all
- * threads share. Where the units were wrong, as where the spread of the first lines is nothing beside an outlier, the fourth powers
+ * A float has neither the range nor the digits for powers of distances from any point. So a thread takes them from the mean of a
+ * few of its lines, in units of a power of two near their spread. At its end they become sums in double about the point that all
+ * threads share. Where the units were wrong, as where the spread of those is nothing beside an outlier, the fourth powers
  * leave the floats' range, and the thread reads that column of its part again, in double. */
 #pragma once
 
@@ -31,13 +31,14 @@ template <typename T, int ORDER> struct NarrowColumns {
     float s[ORDER][SIZE] = {}; /* s[p - 1] = sum ((x - center) scale)^p */
     Pair low[SIZE / 2], high[SIZE / 2];
 
-    /* From the first of a thread's lines, `stride` apart, `count` of which it has. */
-    __device__ void open(const LinePack<T> *first_lines, unsigned stride, size_t count) {
+    /* From lines all over the `count` of the thread, `stride` elements apart from `from` on: in a sorted column the first ones are
+     * far from the mean of all. */
+    __device__ void open(const T *from, size_t stride, size_t count) {
         const unsigned opening = (unsigned)(count < OPENING ? count : OPENING);
         LinePack<T> batch[OPENING];
 #pragma unroll
         for (unsigned u = 0; u < OPENING; u++)
-            if (u < opening) batch[u] = first_lines[u * stride];
+            if (u < opening) batch[u] = pack_load(from + count * u / opening * stride);
 #pragma unroll
         for (unsigned k = 0; k < SIZE / 2; k++) {
             float2 sum = {}, first = {};
@@ -149,9 +150,8 @@ static __device__ NarrowColumns<T, ORDER> narrow_sums(const MomentsView<T> &view
     constexpr unsigned STAGES = NarrowLines<T>::STAGES;
     NarrowLines<T> lines = {ring + threadIdx.x, view.x + part.begin * plan.line + part.offset, plan.ty * plan.line, count};
     for (unsigned stage = 0; stage < STAGES; stage++) lines.fetch_rest(stage);
-    async_copy_wait_but<STAGES - NarrowColumns<T, ORDER>::OPENING>();
     NarrowColumns<T, ORDER> columns;
-    columns.open(lines.ring, blockDim.x, count);
+    columns.open(view.x + part.begin * plan.line + part.offset, lines.stride, count);
     while (lines.left >= STAGES) {
 #pragma unroll
         for (unsigned stage = 0; stage < STAGES; stage++) {
