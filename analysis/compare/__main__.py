@@ -117,6 +117,8 @@ def not_in_turns(comparisons, base, new):
     for (name, first), (other, then) in itertools.permutations((("BASE", base.dates()), ("NEW", new.dates()))):
         if first and then and first[-1] < then[0]:
             how = f", but {name} first ({first[0]} to {first[-1]}), then {other} ({then[0]} to {then[-1]})"
+    others = sum(c.other_gpu for c in timed)
+    how += f", on another GPU of the same model in {others} of {len(timed)} comparisons" if others else ""
     which = "" if apart == len(timed) else f" in {apart} of {len(timed)} comparisons"
     return f"not measured in turns{which}{how}: a change of the machine counts as a change of the code; rungs ab measures in turns"
 

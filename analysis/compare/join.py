@@ -50,6 +50,7 @@ class Comparison:
     device: str | None = None
     unknown: tuple = ()  # what neither side says of its machine, though it could decide whether they compare
     one_sided: tuple = ()  # what only one side says, since the other's program is older than that fact
+    other_gpu: bool = False  # no GPU of BASE, all of one model, ran NEW
     same_code: bool = False
     changed: str | None = None  # what the counts of both sides say of it
     series: tuple = field(default=(), repr=False)  # the two Series, until judged
@@ -175,6 +176,14 @@ def compare_right(base_rows, new_rows, was, now):
     return None
 
 
+def gpu_of(side, row):
+    """The UUID of the GPU that made a row, None for a CPU's and where it is unknown."""
+    if r.device_of(row) == "cpu":
+        return None
+    environment = side.environments.get(row.get("run")) or {}
+    return ((row.get("gpu") or environment.get("gpu")) or {}).get("uuid")
+
+
 def compare_mode(c, pair, base, new):
     c.throttled = tuple(sum(map(is_throttled, rows, [c.mode] * len(rows))) for rows in pair)
     if any(c.throttled):
@@ -193,6 +202,8 @@ def compare_mode(c, pair, base, new):
         for side, rows in zip((base, new), pair)
     ]
     c.device = (facts[1][0] or {}).get("device")
+    base_gpus, new_gpus = ({gpu_of(side, row) for row in rows} - {None} for side, rows in zip((base, new), pair))
+    c.other_gpu = bool(base_gpus and new_gpus) and base_gpus.isdisjoint(new_gpus)
     reason = other_machine(facts) or (None if c.randomised else other_clock(*series))
     if reason:
         c.verdict, c.reason = "not comparable", reason

@@ -135,7 +135,7 @@ def side(facts):
 
 
 SCHEMA = 1
-HIDDEN = ("series", "same_code", "fails_strict", "share", "promising")
+HIDDEN = ("series", "other_gpu", "same_code", "fails_strict", "share", "promising")
 
 
 def as_json(comparisons, result):

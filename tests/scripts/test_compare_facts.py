@@ -110,6 +110,27 @@ def test_first_line(case):
 ROWS = SOURCE / "tests/golden/rows.jsonl"
 
 
+def test_another_gpu_of_the_same_model(case):
+    """Of the GPU in the environment, or of the row's own where a host has several; of CPU rows, nothing."""
+    lines = [json.loads(line) for line in ROWS.read_text().splitlines()]
+    own = lines[0]["gpu"]["uuid"]
+    said = "on another GPU of the same model in 40 of 43 comparisons"
+    for of_host, of_rows, expected in (
+        (own, None, False),
+        ("GPU-1", None, True),
+        (own, "GPU-1", True),
+        ("GPU-1", own, False),
+    ):
+        lines[0]["gpu"]["uuid"] = of_host
+        for line in lines:
+            if line["kind"] == "row" and not line["variant"].startswith("rolling/cpu"):
+                line["gpu"] = {"index": 0, "uuid": of_rows} if of_rows else None
+        other = case.folder / "other.jsonl"
+        other.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        case.compare(ROWS, other, code=None)
+        assert (said in case.output.splitlines()[0]) == expected, case.output
+
+
 def test_times_that_are_none(case):
     """By file and line, in every verb that reads rows."""
     lines = ROWS.read_text().splitlines()
