@@ -325,11 +325,18 @@ class Worker:
             LIBRARIES[self.clock]().wait()
 
     def time(self, command):
-        engine = peer_timing.Engine(self.measure, LIBRARIES[self.clock]())
-        rotation = peer_rotation.Rotation(
+        rotation = self.rotation(command)
+        self.poison_outputs()
+        with self.hooks.refused():
+            timing = peer_timing.time_modes(rotation.engine, self.call, command, self.fetched, rotation)
+        self.exchange.expect_inverse()
+        return {wire.KEY_OK: True, wire.KEY_TIMING: timing}
+
+    def rotation(self, command):
+        return peer_rotation.Rotation(
             self.sets,
             command[wire.KEY_VARY],
-            engine,
+            peer_timing.Engine(self.measure, LIBRARIES[self.clock]()),
             self.give,
             lambda: self.wait(self.call()),
             self.ask,
@@ -337,11 +344,33 @@ class Worker:
             self.exchange,
             self.own,
         )
+
+    def energy(self, command):
+        """Calls on inputs of other states, where the library's can be rewritten; the last of each batch, which is read, on those of the key."""
+        import peer_energy
+
+        rotation, kept = self.rotation(command), [None]
+        rotation.use(command[wire.KEY_KEY])
+        if rotation.rewrites:
+            rotation.aim_rewriting()
+
+        def calls(count):
+            for state in range(count - 1, -1, -1):
+                if rotation.rewrites:
+                    rotation.engine.rewrite(state)
+                kept[0] = self.call()
+            self.wait(kept[0])
+
         self.poison_outputs()
-        with self.hooks.refused():
-            timing = peer_timing.time_modes(engine, self.call, command, self.fetched, rotation)
+        calls(1)
+        begin = perf_counter()
+        calls(1)
+        told = peer_energy.Meter(peer_energy.Nvml() if rotation.on_gpu else peer_energy.Rapl(), calls).take(
+            perf_counter() - begin
+        )
+        shared = self.shared(kept[0])
         self.exchange.expect_inverse()
-        return {wire.KEY_OK: True, wire.KEY_TIMING: timing}
+        return {wire.KEY_OK: True, wire.KEY_ENERGY: told, **shared}
 
     def bits(self, command):
         import peer_bits
@@ -379,6 +408,7 @@ COMMANDS = {
     wire.DO_RUN: Worker.run,
     wire.DO_TIME: Worker.time,
     wire.DO_BITS: Worker.bits,
+    wire.DO_ENERGY: Worker.energy,
 }
 
 

@@ -267,8 +267,9 @@ static Status measure_energy(Session *s, double timeout_seconds) {
     instance_poison(s->instance);
     json_t *command = json_pack("{s:s, s:I, s:o}", KEY_DO, DO_ENERGY, KEY_KEY, (json_int_t)instance_key(s->instance, set), KEY_VARY,
                                 instance_vary(s->instance));
-    const Status status = child_ask(s->worker->child, command, timeout_seconds + WINDOWS_SECONDS, &reply);
+    Status status = child_ask(s->worker->child, command, timeout_seconds + WINDOWS_SECONDS, &reply);
     if (status == STATUS_OK) energy_read(json_object_get(reply, KEY_ENERGY), &s->row->energy);
+    if (status == STATUS_OK) status = session_take_counts(s->instance, reply);
     json_decref(reply);
     TRY(status);
     s->row->energy.joules_per_element = s->row->work.elements > 0 ? s->row->energy.joules / s->row->work.elements : NAN;
@@ -285,8 +286,8 @@ Status energy_try(Session *s, double timeout_seconds) {
         row_set_text(&row->no_energy_reason, "the 4 minutes that a run has for energy were spent");
         return STATUS_OK;
     }
-    if (!row->timed || s->choice->entry->backend == BACKEND_PEER) {
-        row_set_text(&row->no_energy_reason, row->timed ? "not measurable: a library's calls are its own" : row->why_not_timed);
+    if (!row->timed) {
+        row_set_text(&row->no_energy_reason, row->why_not_timed);
         return STATUS_OK;
     }
     const double begin = clock_seconds();

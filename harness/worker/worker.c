@@ -134,6 +134,7 @@ static Status take_energy(Worker *worker, const json_t *command, const MeasuredW
     TRY(energy_take(worker, work, measure, &energy));
     TRY(outputs_take(worker, worker->call_seconds));
     TRY(outputs_check(worker));
+    if (worker->op->sized_by_data) json_object_set_new(reply, KEY_COUNTS, outputs_counts(worker));
     json_object_set_new(reply, KEY_ENERGY, energy_json(&energy));
     return STATUS_OK;
 }
