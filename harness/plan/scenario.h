@@ -23,7 +23,7 @@ typedef struct VariantChoice {
 } VariantChoice;
 
 /* What a row of a campaign is for; they are made in this order. */
-typedef enum RowClass { CLASS_NONE, CLASS_CLAIMS, CLASS_LIMITS, CLASS_LADDERS, CLASS_SIZES, CLASS_SWEEPS } RowClass;
+typedef enum RowClass { CLASS_NONE, CLASS_CLAIMS, CLASS_LIMITS, CLASS_GATES, CLASS_LADDERS, CLASS_SIZES, CLASS_SWEEPS } RowClass;
 
 enum { ENERGY_CASES_MAX = 16 }; /* of a scenario, with variants whose energy is measured */
 
