@@ -36,8 +36,11 @@ static bool is_claimed(const PlanItem *item, Tier tier) {
 /* A quick look has rows of claims alone, unless nothing is claimed. A full campaign makes a large case with its claims, so that its
  * reference is made once. */
 static RowClass class_of(const Plan *plan, const PlanItem *item, const VariantChoice *choice, Tier tier) {
-    static const char *const SCENARIOS[] = {
-        [CLASS_LIMITS] = "limits", [CLASS_GATES] = "gates", [CLASS_LADDERS] = "-", [CLASS_SIZES] = "sizes/", [CLASS_SWEEPS] = "sweeps/"};
+    static const char *const SCENARIOS[] = {[CLASS_LIMITS] = "limits",
+                                            [CLASS_GATES] = "gates",
+                                            [CLASS_LADDERS] = "-",
+                                            [CLASS_SIZES] = "sizes/",
+                                            [CLASS_SWEEPS] = "sweeps/"};
     if (choice->claimed & 1U << tier) return CLASS_CLAIMS;
     if ((tier == TIER_QUICK && plan->claim_count > 0) || (tier != TIER_FULL && choice->full)) return CLASS_NONE;
     if (tier == TIER_FULL && item->bytes > LARGE_BYTES && is_claimed(item, tier)) return CLASS_CLAIMS;
