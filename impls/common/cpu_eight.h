@@ -25,6 +25,9 @@ EIGHT_INLINE Eight eight_of(double value) {
 EIGHT_INLINE Eight eight_load(const void *from, size_t element, bool f32) {
     Eight v;
     if (f32) {
+#if defined __AVX512F__
+        return (Eight)_mm512_cvtps_pd(_mm256_loadu_ps((const float *)from + element));
+#endif
         EightFloats floats;
         memcpy(&floats, (const float *)from + element, sizeof floats);
         return __builtin_convertvector(floats, Eight);
@@ -85,10 +88,10 @@ EIGHT_INLINE double eight_last(Eight v, bool backward) {
 /* Is every lane within [-limit, limit]? Not if one is NaN. */
 EIGHT_INLINE bool eight_within(Eight v, double limit) {
     const EightMask size = (EightMask)v & INT64_MAX;
-    const EightMask outside = ~((Eight)size <= eight_of(limit));
 #if defined __AVX512F__
-    return _mm512_test_epi64_mask((__m512i)outside, (__m512i)outside) == 0;
+    return _mm512_cmp_pd_mask((__m512d)size, (__m512d)eight_of(limit), _CMP_NLE_UQ) == 0;
 #else
+    const EightMask outside = ~((Eight)size <= eight_of(limit));
     int64_t any = 0;
     for (int l = 0; l < EIGHT; l++) any |= outside[l];
     return any == 0;

@@ -13,24 +13,29 @@
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
 #endif
+#pragma GCC optimize("fp-contract=fast", "no-tree-slp-vectorize") /* packing the state takes longer than a step */
 #include "_steps.h"
 #include "common/cpu_chain.h"
 #include "common/cpu_eight.h"
 
 #include <omp.h>
 
+enum { TOGETHER = SCAN_BYTES == sizeof(Eight) ? 4 : 1 /* eights that are scanned side by side, where they fit into registers */ };
+
 /* Lane l stands for elements 0 to l of the eight. */
 typedef struct Tables {
-    Eight decay;         /* q^(l+1) */
-    Eight weight, pairs; /* of the lane's elements: sum of their weights at the last of them; 1 - sum w^2 / (sum w)^2 */
-    Eight keep[3];       /* share of the earlier lane in each of the three steps; 0 where there is none */
-    double limit;        /* larger elements go one by one: their squares, or differences, may overflow */
+    Eight decay;            /* q^(l+1) */
+    Eight weight, pairs;    /* of the lane's elements: sum of their weights at the last of them; 1 - sum w^2 / (sum w)^2 */
+    Eight keep[3];          /* share of the earlier lane in each of the three steps; 0 where there is none */
+    Eight own[3], cross[3]; /* 1 - keep; keep * own */
+    double limit;           /* larger elements go one by one: their squares, or differences, may overflow */
     bool usable;
 } Tables;
 
 /* How the state and the eight share the weight, lane by lane. */
 typedef struct Shares {
     Eight keep, share, both, unbias; /* both: keep * share; unbias: 1 / pairs */
+    double old, own, across;         /* the last lane of the first three */
     bool steady;                     /* the same for the next eight */
 } Shares;
 
@@ -70,6 +75,8 @@ static Tables make_tables(const EwmCase *rule) {
             const int steps = 1 << s, own = l + 1 < steps ? l + 1 : steps, before = l + 1 - own < steps ? l + 1 - own : steps;
             const double old = pow(rule->q, own) * weight_of(rule, before);
             self.keep[s][l] = before == 0 ? 0 : old / (old + weight_of(rule, own));
+            self.own[s][l] = 1 - self.keep[s][l];
+            self.cross[s][l] = self.keep[s][l] * self.own[s][l];
         }
     }
     return self;
@@ -81,6 +88,7 @@ EIGHT_INLINE void update_shares(const Tables *tables, bool spread, EwmState *sta
     self->keep = old * per_total;
     self->share = tables->weight * per_total;
     self->both = self->keep * self->share;
+    self->old = self->keep[EIGHT - 1], self->own = self->share[EIGHT - 1], self->across = self->both[EIGHT - 1];
     self->steady = fabs(weight - state->weight) <= 0x1p-52 * weight;
     state->weight = weight;
     if (!spread) return;
@@ -99,25 +107,30 @@ EIGHT_INLINE Eight root_of(Eight v) {
 #endif
 }
 
-/* Eight elements into the state; returns the eight outputs. */
-EIGHT_INLINE Eight take(const Tables *tables, EwmAgg agg, EwmState *state, const Shares *shares, Eight x) {
-    const bool spread = agg != EWM_MEAN;
-    Eight mean = x, squares = eight_of(0);
-    for (int s = 0; s < 3; s++) {
-        const Eight keep = tables->keep[s], apart = eight_earlier(mean, mean, 1 << s, false) - mean;
-        if (spread) {
-            const Eight older = eight_earlier(squares, squares, 1 << s, false);
-            squares = keep * older + (1 - keep) * (squares + keep * apart * apart);
+/* `count` times eight elements, each eight by itself: means up to each lane, in place, and squares about them. Side by side, since
+ * each step waits for the one before. */
+EIGHT_INLINE void scan_eights(const Tables *tables, bool spread, size_t count, Eight *means, Eight *squares) {
+    for (int s = 0; s < 3; s++)
+        for (size_t e = 0; e < count; e++) {
+            const Eight apart = eight_earlier(means[e], means[e], 1 << s, false) - means[e];
+            if (spread && s == 0) squares[e] = tables->cross[s] * (apart * apart);
+            if (spread && s > 0)
+                squares[e] = tables->keep[s] * eight_earlier(squares[e], squares[e], 1 << s, false) +
+                             (tables->own[s] * squares[e] + tables->cross[s] * (apart * apart));
+            means[e] += tables->keep[s] * apart;
         }
-        mean += keep * apart;
-    }
-    const Eight apart = mean - state->mean, blended = shares->keep * state->mean + shares->share * mean;
-    const Eight spreads = shares->keep * state->spread + shares->share * squares + shares->both * apart * apart;
-    const double last = mean[EIGHT - 1];
-    if (!spread || last != state->mean) /* a spread of equal numbers is 0, and shares do not add up to 1 exactly */
-        state->mean = shares->keep[EIGHT - 1] * state->mean + shares->share[EIGHT - 1] * last;
-    if (!spread) return blended;
-    state->spread = spreads[EIGHT - 1];
+}
+
+/* Eight scanned elements into the state; returns the eight outputs. The next eight wait for a multiply-add of scalars only. */
+EIGHT_INLINE Eight take(EwmAgg agg, EwmState *state, const Shares *shares, Eight mean, Eight squares) {
+    const double before = state->mean, last = mean[EIGHT - 1], step = last - before;
+    state->count += EIGHT;
+    if (agg == EWM_MEAN || last != before) /* a spread of equal numbers is 0, and shares do not add up to 1 exactly */
+        state->mean = shares->old * before + shares->own * last;
+    if (agg == EWM_MEAN) return shares->keep * before + shares->share * mean;
+    const Eight apart = mean - before;
+    const Eight spreads = shares->keep * state->spread + (shares->share * squares + shares->both * (apart * apart));
+    state->spread = shares->old * state->spread + (shares->own * squares[EIGHT - 1] + shares->across * (step * step));
     return agg == EWM_STD ? root_of(spreads * shares->unbias) : spreads * shares->unbias;
 }
 
@@ -136,30 +149,60 @@ static void walk(const Job *job, EwmState *state, bool f32, size_t first, size_t
     }
 }
 
-/* By eights, where all are numbers of one series. */
-EIGHT_INLINE void write_eights(const Job *job, EwmState *state, EwmAgg agg, bool f32, size_t first, size_t end) {
-    const Tables *tables = &job->tables;
-    const size_t min_periods = job->rule.min_periods;
-    const uint8_t *starts = job->starts;
-    const void *x = job->x;
-    void *y = job->y;
+/* Of a series that has begun, and whose last element was a number, as all before. */
+EIGHT_INLINE bool is_plain(const EwmState *state) {
+    return state->count > 0 && state->gap == 1 && state->special == 0;
+}
+
+/* Are elements i .. i + EIGHT * count - 1 numbers of the series? */
+EIGHT_INLINE bool eights_continue(const Job *job, size_t count, bool f32, size_t i) {
+    bool all = true;
+    for (size_t e = 0; e < count; e++)
+        all = all & !starts_here(job->starts, i + e * EIGHT) &
+              eight_within(eight_load(job->x, i + e * EIGHT, f32), job->tables.limit);
+    return all;
+}
+
+/* Elements i .. i + EIGHT * count - 1 to y. */
+EIGHT_INLINE void put_eights(const Job *job, EwmAgg agg, EwmState *state, const Shares *shares, size_t count, bool f32, size_t i) {
+    Eight means[TOGETHER], squares[TOGETHER];
+    for (size_t e = 0; e < count; e++) means[e] = eight_load(job->x, i + e * EIGHT, f32);
+    scan_eights(&job->tables, agg != EWM_MEAN, count, means, squares);
+    for (size_t e = 0; e < count; e++)
+        eight_store(job->y, i + e * EIGHT, f32, take(agg, state, shares, means[e], squares[e]), job->past_caches);
+}
+
+/* By eights, where all are numbers of one series. The state and the job are copies that no store to y can change: they stay in
+ * registers. */
+EIGHT_INLINE void write_eights(const Job *from, EwmState *before, EwmAgg agg, bool f32, size_t first, size_t end) {
+    const Job job = *from;
+    EwmState state = *before;
     Shares shares = {.steady = false};
+    bool plain = is_plain(&state);
     size_t i = first;
-    for (; i + EIGHT <= end; i += EIGHT) {
-        const Eight v = eight_load(x, i, f32);
-        const bool steps = !(state->count > 0 && state->gap == 1 && state->special == 0);
-        if (__builtin_expect(steps || starts_here(starts, i) || !eight_within(v, tables->limit), 0)) {
-            walk(job, state, f32, i, i + EIGHT);
-            shares.steady = false;
+    while (i + EIGHT <= end) {
+        if (plain && shares.steady && i + TOGETHER * EIGHT <= end && state.count >= job.rule.min_periods &&
+            eights_continue(&job, TOGETHER, f32, i)) {
+            put_eights(&job, agg, &state, &shares, TOGETHER, f32, i);
+            i += TOGETHER * EIGHT;
             continue;
         }
-        if (!shares.steady) update_shares(tables, agg != EWM_MEAN, state, &shares);
-        eight_store(y, i, f32, take(tables, agg, state, &shares, v), job->past_caches);
-        if (__builtin_expect(state->count + 1 < min_periods, 0))
-            for (size_t l = 0; l < EIGHT && state->count + l + 1 < min_periods; l++) ewm_store(y, i + l, f32, job->rule.incomplete);
-        state->count += EIGHT;
+        if (plain && eights_continue(&job, 1, f32, i)) {
+            const size_t early = state.count + 1 < job.rule.min_periods ? job.rule.min_periods - 1 - state.count : 0;
+            if (!shares.steady) update_shares(&job.tables, agg != EWM_MEAN, &state, &shares);
+            put_eights(&job, agg, &state, &shares, 1, f32, i);
+            for (size_t l = 0; l < EIGHT && l < early; l++) ewm_store(job.y, i + l, f32, job.rule.incomplete);
+        } else {
+            *before = state;
+            walk(from, before, f32, i, i + EIGHT);
+            state = *before;
+            plain = is_plain(&state);
+            shares.steady = false;
+        }
+        i += EIGHT;
     }
-    walk(job, state, f32, i, end);
+    *before = state;
+    walk(from, before, f32, i, end);
 }
 
 /* One copy of the loop for each aggregate. */
@@ -257,7 +300,7 @@ static void chain_block(const Job *job, size_t block, bool alone, Link *link) {
         chain_wait(&link[-1].slot);
         state = link[-1].state;
     }
-    known = known && state.count > 0 && state.gap == 1 && state.special == 0;
+    known = known && is_plain(&state);
     if (known) {
         link->state = join(&job->rule, &state, &own);
         chain_publish(&link->slot);

@@ -1,13 +1,15 @@
-/* Idea: the matrix in blocks of 64 rows and 64 columns. A block is read once, converted to double and summed; then its means are
- *   subtracted and the powers summed while it is in the cache, corrected for the rounding of the means. Blocks are joined by
- *   Pebay's merge, with means that are pairs of doubles. Tasks of up to 16384 rows and 8 strips of columns go to all cores. A
- *   matrix of fewer than 64 columns is read as one of 64 / cols times as many columns and as many fewer rows.
- * Traffic: x once; a block of 64 x 64 doubles (32 KiB, with weights 64) stays in L1 or L2, and the next one is prefetched
- *   meanwhile.
- * Rounding: double for either dtype. Chains of 64 rows, 256 blocks and n / 16384 stretches. A mean has twice the digits of a
- *   double, so mean / sigma does not matter: the op's own bound.
- * Limits: a column of doubles whose deviations have powers out of range is read twice more, by one thread.
+/* Idea: the matrix in blocks of 256 rows and 64 columns, each read once: powers of the deviations from the mean of the block
+ * before, four or eight rows at a time in registers, then shifted to the block's own mean. Where that lies far from the center, the
+ * block is read again about it, from the cache. Blocks are joined by Pebay's merge, with means that are pairs of doubles. Tasks of
+ * up to 16384 rows and 2 KiB of a row go to all cores. A matrix of fewer than 64 columns is read as one of 64 / cols times as many
+ *   columns and as many fewer rows.
+ * Traffic: x once; 16 rows ahead (float: 32) are prefetched.
+ * Rounding: double for either dtype. Chains of 4 (float: 8) rows, 64 (32) of these, 64 blocks and n / 16384 stretches. A mean has
+ *   twice the digits of a double, so mean / sigma does not matter: the op's own bound.
+ * Limits: a column of doubles whose deviations have powers out of range is read twice more, by one thread. Blocks whose means differ
+ *   by more than a third of their sigma, as in sorted columns, are summed twice.
  * Origin: Pebay, Terriberry, Kolla and Bennett 2016; Chan, Golub and LeVeque 1983; Dekker 1971 for the pairs. */
+#pragma GCC optimize("fp-contract=fast")
 #include "_shared.h"
 #include "common/cpu_vector.h"
 
@@ -19,8 +21,9 @@ static const ParamSpec TUNABLES[] = {
     {0},
 };
 
-enum { LANES = 64, BLOCK = 64 /* rows: LANES * BLOCK doubles stay in the nearest cache or the one behind it */ };
-enum { STRETCH = 16384 /* rows, at most */, TOGETHER = 8 /* strips of a task */, TASKS = 8 /* per thread, at least */ };
+enum { LANES = 64, BLOCK = 256 /* rows */, FIRST = 64 /* rows whose mean is the first center */ };
+enum { STRETCH = 16384 /* rows, at most */, TOGETHER = 8 /* strips of a task, at most */, TASKS = 8 /* per thread, at least */ };
+static const double FAR = 0.125; /* (mean - center)^2 beside the mean square of x - center: from here on differences lose digits */
 
 /* How the matrix is read: `fold` rows as one row of lanes = fold * cols. The last such row may have only `tail` lanes. */
 typedef struct Layout {
@@ -28,9 +31,18 @@ typedef struct Layout {
     size_t fold, lanes, rows, tail;
 } Layout;
 
-typedef struct Spot {
-    size_t row, lane;
-} Spot;
+/* Constants of a copy of the loops. */
+typedef struct Kind {
+    bool f32, weighted;
+    int powers;
+} Kind;
+
+/* Rows: where the first of them is, and how many elements apart they are. */
+typedef struct Rows {
+    const void *x;
+    size_t stride;
+    bool f32;
+} Rows;
 
 /* Of a strip of LANES columns over some rows. The mean is a pair, mean + mean_low, so that differences of large means are exact. */
 typedef struct Part {
@@ -38,14 +50,16 @@ typedef struct Part {
     double sum[POWERS_MAX + 1][LANES]; /* of w (x - mean)^p; [1] is 0 apart from rounding, and not used */
 } Part;
 
-/* One thread's block, converted, and its sums. */
+/* One thread's block. */
 typedef struct Block {
-    double x[BLOCK][LANES], w[BLOCK][LANES];
-    Part part;
+    double w[BLOCK][LANES];
+    double last[TOGETHER * LANES];  /* a row at the end of the matrix, with zeros behind it */
+    double center[TOGETHER][LANES]; /* of each strip: about what the powers are */
+    Part part[TOGETHER];
 } Block;
 
 typedef Vector_f64 Vector;
-enum { WIDTH = SCAN_LANES_f64 };
+enum { WIDTH = SCAN_LANES_f64, GROUP = 2 /* vectors at a time: their sums stay in registers */ };
 
 ALWAYS_INLINE Vector vector_load(const double *from) {
     Vector v;
@@ -71,119 +85,110 @@ ALWAYS_INLINE Vector vector_elements(const void *x, size_t at, bool f32) {
 #endif
 }
 
-/* Prefetches a row of the strip that is read next. */
-ALWAYS_INLINE void strip_prefetch(const Layout *layout, Spot at, bool f32) {
-    const size_t size = f32 ? sizeof(float) : sizeof(double);
-    if (at.row >= layout->rows) return;
-    const char *row = (const char *)layout->job->x + (at.row * layout->lanes + at.lane) * size;
-    for (size_t b = 0; b < LANES * size; b += 64) __builtin_prefetch(row + b);
+ALWAYS_INLINE size_t size_of(bool f32) {
+    return f32 ? sizeof(float) : sizeof(double);
 }
 
-/* Converts `rows` rows of a whole strip, from row r of the block on, and adds their sums and extremes. */
-ALWAYS_INLINE void load_rows(const Layout *layout, Block *restrict block, size_t begin, size_t r, size_t rows, size_t first,
-                             bool f32, bool weighted) {
-    Part *restrict part = &block->part;
-    for (size_t l = 0; l < LANES; l += WIDTH) {
-        Vector sum = vector_load(&part->mean[l]), min = vector_load(&part->min[l]), max = vector_load(&part->max[l]);
-        for (size_t k = r; k < r + rows; k++) {
-            const Vector x = vector_elements(layout->job->x, (begin + k) * layout->lanes + first + l, f32);
-            vector_store(&block->x[k][l], x);
-            sum += weighted ? vector_load(&block->w[k][l]) * x : x;
-            min = vector_min_f64(x, min);
-            max = vector_max_f64(x, max);
-        }
-        vector_store(&part->mean[l], sum);
-        vector_store(&part->min[l], min);
-        vector_store(&part->max[l], max);
-    }
+/* Rows between two visits of the sums: few, as rows 4 KiB apart share a set of the nearest cache. */
+ALWAYS_INLINE size_t at_once(bool f32) {
+    return f32 ? 8 : 4;
 }
 
-/* The same for a strip of fewer lanes. */
-ALWAYS_INLINE void load_short_rows(const Layout *layout, Block *restrict block, size_t begin, size_t rows, size_t first,
-                                   size_t count, bool f32, bool weighted) {
-    Part *restrict part = &block->part;
-    for (size_t r = 0; r < rows; r++)
-        for (size_t l = 0; l < count; l++) {
-            const double x = moments_element(layout->job->x, (begin + r) * layout->lanes + first + l, f32);
-            block->x[r][l] = x;
-            part->mean[l] += weighted ? block->w[r][l] * x : x;
-            part->min[l] = x < part->min[l] ? x : part->min[l];
-            part->max[l] = x > part->max[l] ? x : part->max[l];
-        }
+ALWAYS_INLINE Rows rows_from(Rows rows, size_t row, size_t lane) {
+    return (Rows){(const char *)rows.x + (row * rows.stride + lane) * size_of(rows.f32), rows.stride, rows.f32};
 }
 
-ALWAYS_INLINE void load_weights(const Layout *layout, Block *restrict block, size_t begin, size_t rows, size_t first, size_t count,
-                                bool f32) {
-    const size_t cols = layout->job->cols;
-    for (size_t r = 0; r < rows; r++)
-        for (size_t l = 0; l < count; l++) {
-            const size_t row = layout->fold > 1 ? (begin + r) * layout->fold + (first + l) / cols : begin + r;
-            block->w[r][l] = moments_element(layout->job->weights, row, f32);
-            block->part.weight[l] += block->w[r][l];
-        }
+/* Prefetches part `i` of what follows at_once() rows of a strip, later: in the order of addresses, of which the machine makes
+ * longer reads. */
+ALWAYS_INLINE void prefetch_part(Rows rows, size_t i, bool f32) {
+    enum { LINE = 64, LATER = 4 };
+    const size_t bytes = GROUP * WIDTH * size_of(f32), at = i * bytes, row = LANES * size_of(f32);
+    const uintptr_t ahead = (uintptr_t)rows.x + (LATER * at_once(f32) + at / row) * rows.stride * size_of(f32) + at % row;
+    for (size_t b = 0; b < bytes; b += LINE) __builtin_prefetch((const void *)(ahead + b));
 }
 
-/* Rows begin .. begin + rows - 1, lanes first .. first + count - 1. */
-ALWAYS_INLINE void block_load(const Layout *layout, Block *restrict block, size_t begin, size_t rows, size_t first, size_t count,
-                              bool f32, bool weighted) {
-    enum { AT_ONCE = 4 /* rows between two visits of the sums */ };
-    Part *restrict part = &block->part;
-    for (size_t l = 0; l < LANES; l++) {
-        part->mean[l] = part->nans[l] = 0;
-        part->weight[l] = weighted ? 0 : (double)rows;
-        part->min[l] = INFINITY;
-        part->max[l] = -INFINITY;
-    }
-    if (weighted) load_weights(layout, block, begin, rows, first, count, f32);
-    if (count == LANES) {
-        size_t r = 0;
-        for (; r + AT_ONCE <= rows; r += AT_ONCE) load_rows(layout, block, begin, r, AT_ONCE, first, f32, weighted);
-        for (; r < rows; r++) load_rows(layout, block, begin, r, 1, first, f32, weighted);
-    } else {
-        load_short_rows(layout, block, begin, rows, first, count, f32, weighted);
-    }
-    for (size_t l = 0; l < LANES; l++) part->mean[l] /= part->weight[l];
-}
-
-/* Sums of powers of the deviations; the block comes from the cache. The next one, at `next`, is prefetched meanwhile. */
-ALWAYS_INLINE void block_powers(const Layout *layout, Block *restrict block, size_t rows, Spot next, bool f32, bool weighted,
-                                int powers) {
-    enum { GROUP = 2 /* vectors at a time: their sums stay in registers */ };
+/* Adds the powers of the deviations in up to at_once() rows of a strip, and their extremes. */
+ALWAYS_INLINE void add_rows(Part *restrict part, const double *restrict center, Rows from, const double (*restrict w)[LANES],
+                            size_t rows, Kind kind) {
     for (size_t l = 0; l < LANES; l += GROUP * WIDTH) {
-        Vector sum[POWERS_MAX + 1][GROUP] = {0}, mean[GROUP];
-        memcpy(mean, &block->part.mean[l], sizeof mean);
+        Vector sum[POWERS_MAX + 1][GROUP] = {0}, min[GROUP], max[GROUP], about[GROUP];
+        memcpy(min, &part->min[l], sizeof min);
+        memcpy(max, &part->max[l], sizeof max);
+        memcpy(about, &center[l], sizeof about);
         for (size_t r = 0; r < rows; r++) {
-            if (l / (GROUP * WIDTH) == r % (LANES / (GROUP * WIDTH))) strip_prefetch(layout, (Spot){next.row + r, next.lane}, f32);
-            for (int g = 0; g < GROUP; g++) {
-                const size_t at = l + (size_t)g * WIDTH;
-                const Vector d = vector_load(&block->x[r][at]) - mean[g], square = d * d;
-                const Vector wd = weighted ? vector_load(&block->w[r][at]) * d : d, ws = weighted ? wd * d : square;
+            prefetch_part(from, l / (GROUP * WIDTH) * at_once(kind.f32) + r, kind.f32);
+            for (size_t g = 0; g < GROUP; g++) {
+                const size_t at = l + g * WIDTH;
+                const Vector x = vector_elements(from.x, r * from.stride + at, kind.f32), d = x - about[g], square = d * d;
+                const Vector wd = kind.weighted ? vector_load(&w[r][at]) * d : d, ws = kind.weighted ? wd * d : square;
+                min[g] = vector_min_f64(x, min[g]);
+                max[g] = vector_max_f64(x, max[g]);
                 sum[1][g] += wd;
                 sum[2][g] += ws;
                 sum[3][g] += ws * d;
                 sum[4][g] += ws * square;
-                if (powers > 4) sum[5][g] += (ws * square) * d;
-                if (powers > 4) sum[6][g] += (ws * square) * square;
+                if (kind.powers > 4) sum[5][g] += (ws * square) * d;
+                if (kind.powers > 4) sum[6][g] += (ws * square) * square;
             }
         }
-        for (int p = 1; p <= powers; p++) memcpy(&block->part.sum[p][l], sum[p], sizeof sum[p]);
+        memcpy(&part->min[l], min, sizeof min);
+        memcpy(&part->max[l], max, sizeof max);
+        for (int p = 1; p <= kind.powers; p++)
+            for (size_t g = 0; g < GROUP; g++) {
+                double *total = &part->sum[p][l + g * WIDTH];
+                vector_store(total, vector_load(total) + sum[p][g]);
+            }
     }
 }
 
-/* From sums about the rounded mean to sums about the mean. Counts NaN only where the mean is not finite. */
-ALWAYS_INLINE void block_settle(Block *restrict block, size_t rows, size_t count, int powers) {
-    Part *restrict part = &block->part;
+static void part_clear(Part *part) {
+    memset(part->sum, 0, sizeof part->sum);
+    for (size_t l = 0; l < LANES; l++) part->min[l] = INFINITY, part->max[l] = -INFINITY;
+}
+
+/* Where no block came before: the mean of the first rows, without weights. */
+ALWAYS_INLINE void first_center(double *restrict center, Rows from, size_t rows, bool f32) {
+    const size_t count = rows < FIRST ? rows : FIRST;
+    for (size_t l = 0; l < LANES; l += WIDTH) {
+        Vector sum = {0};
+        for (size_t r = 0; r < count; r++) sum += vector_elements(from.x, r * from.stride + l, f32);
+        vector_store(&center[l], sum / (double)count);
+    }
+    for (size_t l = 0; l < LANES; l++) center[l] = fabs(center[l]) <= DBL_MAX ? center[l] : 0;
+}
+
+/* Is a center far from the mean? Not where sums are no numbers. */
+ALWAYS_INLINE bool is_far(const Part *part, size_t count) {
+    int far = 0;
+    for (size_t l = 0; l < count; l++) far |= part->sum[1][l] * part->sum[1][l] > FAR * part->sum[2][l] * part->weight[l];
+    return far != 0;
+}
+
+/* The mean becomes the center. */
+ALWAYS_INLINE void move_center(const Part *part, double *restrict center) {
+    for (size_t l = 0; l < LANES; l++) {
+        const double mean = center[l] + part->sum[1][l] / part->weight[l];
+        center[l] = fabs(mean) <= DBL_MAX ? mean : center[l];
+    }
+}
+
+/* From sums about the center to sums about the mean. Counts NaN only where the sum is not finite. */
+ALWAYS_INLINE void block_settle(Part *restrict part, const double *restrict center, Rows from, size_t rows, size_t count,
+                                int powers) {
     for (size_t l = 0; l < LANES; l++) {
         double s[POWERS_MAX + 1] = {part->weight[l]};
         for (int p = 1; p <= powers; p++) s[p] = part->sum[p][l];
         const double low = s[1] / s[0];
         moments_shift(s, -low, powers);
-        part->mean_low[l] = low;
+        part->nans[l] = 0;
+        part->mean[l] = center[l] + low;
+        part->mean_low[l] = low - (part->mean[l] - center[l]);
         for (int p = 2; p <= powers; p++) part->sum[p][l] = s[p];
     }
     for (size_t l = 0; l < count; l++)
-        if (!(fabs(part->mean[l]) <= DBL_MAX)) /* by a NaN, or by an infinity */
-            for (size_t r = 0; r < rows; r++) part->nans[l] += block->x[r][l] == block->x[r][l] ? 0 : 1;
+        if (!(fabs(part->sum[1][l]) <= DBL_MAX)) /* by a NaN, or by an infinity */
+            for (size_t r = 0; r < rows; r++)
+                part->nans[l] += isnan(moments_element(from.x, r * from.stride + l, from.f32)) ? 1 : 0;
 }
 
 /* a + b = hi + low exactly. */
@@ -213,58 +218,103 @@ ALWAYS_INLINE void part_join(Part *left, size_t l, const Part *right, size_t m, 
     left->nans[l] += right->nans[m];
 }
 
-ALWAYS_INLINE void add_block(const Layout *layout, Block *block, Part *out, bool begun, size_t begin, size_t rows, size_t first,
-                             size_t count, Spot next, bool f32, bool weighted, int powers) {
-    block_load(layout, block, begin, rows, first, count, f32, weighted);
-    block_powers(layout, block, rows, next, f32, weighted, powers);
-    block_settle(block, rows, count, powers);
+/* Strip t of a task, its sums about the center: about the mean, joined to `out`. */
+ALWAYS_INLINE void join_block(Block *restrict block, size_t t, Part *out, bool begun, Rows from, size_t rows, size_t count,
+                              Kind kind) {
+    Part *part = &block->part[t];
+    double *center = block->center[t];
+    if (is_far(part, count)) {
+        move_center(part, center);
+        part_clear(part);
+        for (size_t r = 0; r < rows; r += at_once(kind.f32))
+            add_rows(part, center, rows_from(from, r, 0), &block->w[r], rows - r < at_once(kind.f32) ? rows - r : at_once(kind.f32),
+                     kind);
+    }
+    block_settle(part, center, from, rows, count, kind.powers);
+    for (size_t l = 0; l < LANES; l++) center[l] = fabs(part->mean[l]) <= DBL_MAX ? part->mean[l] : center[l];
     if (!begun) {
-        *out = block->part;
+        *out = *part;
         return;
     }
 #pragma omp simd
-    for (size_t l = 0; l < count; l++) part_join(out, l, &block->part, l, powers);
+    for (size_t l = 0; l < count; l++) part_join(out, l, part, l, kind.powers);
+}
+
+/* Weights of the lanes of a strip: of all strips, as a matrix that is folded has one. */
+static void load_weights(const Layout *layout, Block *block, size_t begin, size_t rows, size_t lanes) {
+    const MomentsJob *job = layout->job;
+    double *total = block->part[0].weight;
+    for (size_t l = 0; l < LANES; l++) total[l] = 0;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t l = 0; l < LANES; l++) {
+            const size_t row = layout->fold > 1 ? (begin + r) * layout->fold + l / job->cols : begin + r;
+            block->w[r][l] = l < lanes ? moments_element(job->weights, row, job->f32) : 1;
+            total[l] += block->w[r][l];
+        }
+}
+
+/* Rows begin .. begin + rows - 1 of `strips` neighbouring strips with `lanes` lanes. What else is read of the last strip is not
+ * used. */
+ALWAYS_INLINE void add_block(const Layout *layout, Block *block, Part *out, bool begun, size_t begin, size_t rows, Rows from,
+                             size_t strips, size_t lanes, Kind kind) {
+    const size_t step = at_once(kind.f32);
+    if (kind.weighted) load_weights(layout, block, begin, rows, lanes);
+    for (size_t t = 0; t < strips; t++) {
+        for (size_t l = 0; l < LANES; l++) block->part[t].weight[l] = kind.weighted ? block->part[0].weight[l] : (double)rows;
+        part_clear(&block->part[t]);
+        if (!begun) first_center(block->center[t], rows_from(from, 0, t * LANES), rows, kind.f32);
+    }
+    for (size_t r = 0; r < rows; r += step)
+        for (size_t t = 0; t < strips; t++)
+            add_rows(&block->part[t], block->center[t], rows_from(from, r, t * LANES), &block->w[r],
+                     rows - r < step ? rows - r : step, kind);
+    for (size_t t = 0; t < strips; t++) {
+        const size_t left = lanes - t * LANES;
+        join_block(block, t, &out[t], begun, rows_from(from, 0, t * LANES), rows, left < LANES ? left : LANES, kind);
+    }
 }
 
 /* Rows begin .. end - 1 of `strips` neighbouring strips: long contiguous reads. */
 ALWAYS_INLINE void add_stretch(const Layout *layout, Block *block, Part *out, size_t begin, size_t end, size_t first, size_t strips,
-                               bool f32, bool weighted, int powers) {
-    /* The short row is a block of its own. Only a folded matrix has one, and that has one strip. */
-    const bool short_row = end == layout->rows && layout->tail < layout->lanes;
-    const size_t whole = short_row ? end - 1 : end;
+                               Kind kind) {
+    const MomentsJob *job = layout->job;
+    const size_t width = strips * LANES, lanes = layout->lanes - first;
+    const Rows x = rows_from((Rows){job->x, layout->lanes, kind.f32}, 0, first);
+    size_t whole = end; /* rows whose last strip ends within the matrix */
+    while (whole > begin && (whole - 1) * layout->lanes + first + width > job->rows * job->cols) whole--;
     for (size_t r = begin; r < whole; r += BLOCK)
-        for (size_t t = 0; t < strips; t++) {
-            const size_t lane = first + t * LANES, count = layout->lanes - lane < LANES ? layout->lanes - lane : LANES;
-            const Spot next = t + 1 < strips ? (Spot){r, lane + LANES} : (Spot){r + BLOCK, first};
-            add_block(layout, block, &out[t], r > begin, r, whole - r < BLOCK ? whole - r : BLOCK, lane, count, next, f32, weighted,
-                      powers);
-        }
-    if (short_row)
-        add_block(layout, block, out, whole > begin, whole, 1, first, layout->tail, (Spot){layout->rows, 0}, f32, weighted, powers);
+        add_block(layout, block, out, r > begin, r, whole - r < BLOCK ? whole - r : BLOCK, rows_from(x, r, 0), strips, lanes, kind);
+    for (size_t r = whole; r < end; r++) {
+        const size_t left = r + 1 == layout->rows ? layout->tail - first : lanes,
+                     bytes = (left < width ? left : width) * size_of(kind.f32);
+        memset(block->last, 0, sizeof block->last);
+        memcpy(block->last, rows_from(x, r, 0).x, bytes);
+        add_block(layout, block, out, r > begin, r, 1, (Rows){block->last, width, kind.f32}, strips, left, kind);
+    }
 }
 
 /* One call per combination, so that dtype, weights and powers are constants inside. */
 static void stretch(const Layout *layout, Block *block, Part *out, size_t begin, size_t end, size_t first, size_t strips) {
     const bool weighted = layout->job->weights != NULL, high = layout->job->powers > 4;
     if (layout->job->f32 && !weighted)
-        high ? add_stretch(layout, block, out, begin, end, first, strips, true, false, 6)
-             : add_stretch(layout, block, out, begin, end, first, strips, true, false, 4);
+        high ? add_stretch(layout, block, out, begin, end, first, strips, (Kind){true, false, 6})
+             : add_stretch(layout, block, out, begin, end, first, strips, (Kind){true, false, 4});
     else if (layout->job->f32)
-        high ? add_stretch(layout, block, out, begin, end, first, strips, true, true, 6)
-             : add_stretch(layout, block, out, begin, end, first, strips, true, true, 4);
+        high ? add_stretch(layout, block, out, begin, end, first, strips, (Kind){true, true, 6})
+             : add_stretch(layout, block, out, begin, end, first, strips, (Kind){true, true, 4});
     else if (!weighted)
-        high ? add_stretch(layout, block, out, begin, end, first, strips, false, false, 6)
-             : add_stretch(layout, block, out, begin, end, first, strips, false, false, 4);
+        high ? add_stretch(layout, block, out, begin, end, first, strips, (Kind){false, false, 6})
+             : add_stretch(layout, block, out, begin, end, first, strips, (Kind){false, false, 4});
     else
-        high ? add_stretch(layout, block, out, begin, end, first, strips, false, true, 6)
-             : add_stretch(layout, block, out, begin, end, first, strips, false, true, 4);
+        high ? add_stretch(layout, block, out, begin, end, first, strips, (Kind){false, true, 6})
+             : add_stretch(layout, block, out, begin, end, first, strips, (Kind){false, true, 4});
 }
 
 /* How the work is cut. */
 typedef struct Plan {
     MomentsJob job;
     Layout layout;
-    size_t strips, groups, stretch, stretches;
+    size_t strips, together /* in a task */, groups, stretch, stretches;
     int threads;
 } Plan;
 
@@ -302,7 +352,8 @@ static Plan plan_of(const VariantArgs *args) {
     if (fold > rows && rows > 0) fold = rows;
     plan.layout = (Layout){NULL, fold, cols * fold, divide_up(rows, fold), rows % fold ? rows % fold * cols : cols * fold};
     plan.strips = divide_up(plan.layout.lanes, LANES);
-    plan.groups = divide_up(plan.strips, TOGETHER);
+    plan.together = plan.job.f32 ? TOGETHER : TOGETHER / 2;
+    plan.groups = divide_up(plan.strips, plan.together);
     const size_t wanted = divide_up(TASKS * (size_t)plan.threads, plan.groups);
     plan.stretch = divide_up(divide_up(plan.layout.rows, wanted), BLOCK) * BLOCK;
     if (plan.stretch > STRETCH) plan.stretch = STRETCH;
@@ -320,13 +371,13 @@ static Status run(const VariantArgs *args) {
     Part *parts = args->scratch;
 #pragma omp parallel num_threads(plan.threads)
     {
-        _Alignas(64) Block block = {0};
+        _Alignas(64) Block block;
 #pragma omp for schedule(dynamic) collapse(2)
         for (size_t s = 0; s < plan.stretches; s++)
             for (size_t g = 0; g < plan.groups; g++) {
-                const size_t t = g * TOGETHER, begin = s * plan.stretch, end = begin + plan.stretch;
+                const size_t t = g * plan.together, begin = s * plan.stretch, end = begin + plan.stretch;
                 stretch(&plan.layout, &block, &parts[s * plan.strips + t], begin, end < plan.layout.rows ? end : plan.layout.rows,
-                        t * LANES, plan.strips - t < TOGETHER ? plan.strips - t : TOGETHER);
+                        t * LANES, plan.strips - t < plan.together ? plan.strips - t : plan.together);
             }
 #pragma omp for schedule(static)
         for (size_t t = 0; t < plan.strips; t++) join_stretches(&plan, parts, t);
@@ -345,8 +396,8 @@ static const DType ACCUMULATES[] = {DTYPE_F64, DTYPE_COUNT};
 
 RUNGS_VARIANT(moments, cpu_best) = {
     .backend = BACKEND_CPU,
-    .summary =
-        "one read: blocks of 64 x 64 about their own means, joined by Pebay's merge with means of twice the digits; all cores",
+    .summary = "one read: blocks of 256 x 64 about the mean of the one before, joined by Pebay's merge with means of twice the "
+               "digits; all cores",
     .origin = "Pebay, Terriberry, Kolla and Bennett 2016; Chan, Golub and LeVeque 1983",
     .tunables = TUNABLES,
     .accumulates = ACCUMULATES,

@@ -77,18 +77,18 @@ ALWAYS_INLINE bool scan_elements(ScanKind kind, bool forward, size_t tile, const
 
 /* One tile's scan: see scan_elements. */
 typedef struct Scan {
-    real one[BEST_TILE_MAX] BEST_ALIGNED;
-    real two[BEST_TILE_MAX] BEST_ALIGNED;
+    real one[BEST_TILE_BYTES / sizeof(real)] BEST_ALIGNED;
+    real two[BEST_TILE_BYTES / sizeof(real)] BEST_ALIGNED;
     real shift;
     bool has_nan;
 } Scan;
 
 typedef struct TileWork {
     Scan head, tail;
-    real out[BEST_TILE_MAX] BEST_ALIGNED;
-    real padded[BEST_TILE_MAX] BEST_ALIGNED;
-    real per_head[BEST_TILE_MAX] BEST_ALIGNED; /* 1 / (k + 1) */
-    real per_tail[BEST_TILE_MAX] BEST_ALIGNED; /* 1 / (tile - k) */
+    real out[BEST_TILE_BYTES / sizeof(real)] BEST_ALIGNED;
+    real padded[BEST_TILE_BYTES / sizeof(real)] BEST_ALIGNED;
+    real per_head[BEST_TILE_BYTES / sizeof(real)] BEST_ALIGNED; /* 1 / (k + 1) */
+    real per_tail[BEST_TILE_BYTES / sizeof(real)] BEST_ALIGNED; /* 1 / (tile - k) */
 } TileWork;
 
 ALWAYS_INLINE void scan_tile(const BestJob *job, ScanKind kind, bool forward, size_t t, TileWork *work) {

@@ -1,7 +1,7 @@
 /* Idea: all cores, vector registers, cost independent of w, nothing ever subtracted from a sum.
  *   w <= 64  doubling. The sums of 2^k elements that end at j come from those of 2^(k-1); w's binary digits say which to join
  *            (_best_short.h).
- *   w > 64   tiles of 64 to 256 elements. A window is the tail of one tile, whole tiles, and the head of another; heads and tails
+ *   w > 64   tiles of 64 elements to 1 KiB. A window is the tail of one tile, whole tiles, and the head of another; heads and tails
  *            are scanned in registers, whole tiles kept in a queue of two stacks (_best_long.h). Each thread takes one stretch of
  *            outputs; what it needs of the tiles before its stretch is summed first.
  *   The loops are compiled once for float and once for double (_best_f32.c, _best_f64.c); here is what surrounds them.
@@ -43,7 +43,8 @@ static BestJob plan(const VariantArgs *args) {
                    .threads = (int)params_int(args->tunables, "threads")};
     if (job.threads == 0) job.threads = omp_get_max_threads();
     if (job.w > job.n || job.w <= BEST_SMALL) return job;
-    for (job.tile = BEST_SMALL; job.tile < BEST_TILE_MAX && 4 * job.tile < job.w;) job.tile *= 2;
+    const size_t most = BEST_TILE_BYTES / dtype_size(args->problem->dtype);
+    for (job.tile = BEST_SMALL; job.tile < most && 4 * job.tile < job.w;) job.tile *= 2;
     job.tiles = (job.n - 1) / job.tile + 1;
     job.back = (job.w - 1) / job.tile;
     job.rest = (job.w - 1) % job.tile;
