@@ -58,7 +58,7 @@ AHEAD = "Of rows of full length 10 of 10 are rejected (n=20011); short ones leav
 COUNTS = "Of 10 rows (n=20011) 4 are rejected; in the others `hot` takes 18.6 to 19.8 times as long as honest, and `cold` computes each call."
 LAST = (
     "It is right, and computes the last call of a sample, as every other call that is alone: calls of 50 us are samples of their own, and it gains "
-    "nothing. Below (n=20011, 12 us) a row shows 0.16 of the time: 4 of 10 are rejected, none of the others is `clock_checked` (SECURITY.md)."
+    "nothing. Below (n=20011, 12 us) a row shows 0.16 of the time: 3 of 6 are rejected, none of the others is `clock_checked` (SECURITY.md)."
 )
 COLD = (
     "Only `cold` is forged, which has the worker's own clock (`clock_checked`: false): where a call takes 12 us a quarter of the time passes (10 of 10 rows). "
