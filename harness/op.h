@@ -80,6 +80,8 @@ typedef struct Op {
      * False: it is no other definition there, or more would be needed to know its value. */
     bool (*wrong_value)(const Case *problem, const Array *in, const Reference *right, int which, int output, size_t element,
                         double *value);
+    /* Is the element a NaN or an infinity whatever the data, as that of an incomplete window is? NULL: none is. */
+    bool (*is_incomplete)(const Case *problem, int output, size_t element);
     /* Does reference() call code that the user brought for this case? Then it runs in a worker, where it can crash or hang at its
      * own cost. NULL: never. */
     bool (*runs_user_code)(const Case *problem);

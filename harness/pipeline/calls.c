@@ -20,7 +20,7 @@ static const double FAR = 64;
 static const double OWN_MOST_SECONDS = 5e-6;
 static const double RESTORED_SECONDS = 1e-9;      /* a byte of an array that is updated in place */
 static const double ALONE = 2, ALONE_COLD = 1.25; /* caches are not as warm as back to back */
-static const double ALONE_SECONDS = 5e-6, WAKING_SECONDS = 3e-4;
+static const double ALONE_SECONDS = 5e-6, BEGIN_SECONDS = 2e-7, WAKING_SECONDS = 3e-4;
 static const double QUIET = 0.9; /* CPU time of a thread that has its processor alone */
 enum { ANY = -1, TRIES = 5, TRIES_ALONE = 3, BURSTS_LEAST = 10, BURSTS_MOST = 50 };
 enum { OF_TRIES = 1, OF_BURSTS = OF_TRIES + TRIES, OF_ALONE }; /* varied sets, after that of samples */
@@ -28,6 +28,11 @@ enum { OF_TRIES = 1, OF_BURSTS = OF_TRIES + TRIES, OF_ALONE }; /* varied sets, a
 typedef struct Outside {
     double seconds, cpu, said; /* by this process; of CPU time; by the worker */
 } Outside;
+
+/* Seconds, by this process, of short runs without their calls and with them: the least so far. */
+typedef struct Shortest {
+    double without, with;
+} Shortest;
 
 /* left_out: without the calls, that is what the harness does between them. set: of the inputs; ANY: any, which nobody compares. */
 static Status time_calls_on(Session *s, int set, size_t calls, bool left_out, double timeout, Outside *out) {
@@ -126,10 +131,11 @@ static Status time_bursts(Session *s, size_t few, int k, bool left_out, double t
 }
 
 /* Seconds of one of `few` calls, and those of them that the worker does not say. */
-static Status time_quietest(Session *s, size_t few, int k, double timeout, double *seconds, double *unsaid) {
+static Status time_quietest(Session *s, size_t few, int k, double timeout, Shortest *runs, double *seconds, double *unsaid) {
     Outside without, with;
     TRY(time_bursts(s, few, k, true, timeout, &without));
     TRY(time_bursts(s, few, k, false, timeout, &with));
+    *runs = (Shortest){fmin(runs->without, without.seconds), fmin(runs->with, with.seconds)};
     with.seconds -= without.seconds, with.cpu -= fmin(without.seconds, without.cpu); /* another thread's is none of it */
     *seconds = of_a_call(s, &with, few);
     *unsaid = (with.said - without.said - REPLY_SECONDS) / (double)few;
@@ -161,7 +167,8 @@ static Status compare_clocks(Session *s, double timeout, bool last, bool *far, d
     bool below = s->row->threads == 1 && *least > FORGED * (sample + own);
     if (!clocks_agree || below) { /* or the machine was busy */
         const size_t few = (size_t)fmin(BURST_SECONDS / sample, (double)enough) + 1;
-        TRY(time_quietest(s, few, OF_BURSTS, timeout, &now, &unsaid));
+        Shortest runs = {INFINITY, INFINITY};
+        TRY(time_quietest(s, few, OF_BURSTS, timeout, &runs, &now, &unsaid));
         if (s->decided) return STATUS_OK;
         clocks_agree = clocks_agree || unsaid <= (AGREES - 1) * now;
         below = below && now > FORGED * sample;
@@ -193,16 +200,20 @@ static Status compare_alone(Session *s, double timeout, double least) {
     const double sample = hot->stats.median;
     const bool slow = 2 * BURSTS_LEAST * sample > SHARE_OF_ROW * (clock_seconds() - s->began);
     double alone = slow ? least : INFINITY, now, unsaid;
+    Shortest runs = {INFINITY, INFINITY};
     Outside run;
     Mode mode = slow ? far_below(s, least) : MODE_HOT;
     if (s->choice->entry->backend != BACKEND_CPU) return STATUS_OK;
     if (s->row->threads != 1 && sample < WAKING_SECONDS) hot->clock_by = CLOCK_WORKER; /* alone, threads are to be woken */
     if (s->row->threads != 1) return STATUS_OK;
     for (int i = 0; i < TRIES_ALONE && mode != MODE_COUNT && !slow && !s->decided; i++) {
-        TRY(time_quietest(s, 1, OF_ALONE + i, timeout, &now, &unsaid));
+        TRY(time_quietest(s, 1, OF_ALONE + i, timeout, &runs, &now, &unsaid));
         alone = fmin(alone, now);
         mode = far_below(s, alone);
     }
+    /* The CPU time of a process that has just replied may say too little: it refuses nothing wrongly, and shows nothing. */
+    const double shown = slow ? least : runs.with - runs.without;
+    if (shown > ALONE * sample + BEGIN_SECONDS || shown < least / 2) hot->clock_by = CLOCK_WORKER; /* too short, or disturbed */
     if (s->decided || mode == MODE_COUNT) return STATUS_OK;
     hot->clock_by = CLOCK_WORKER;
     TRY(time_calls(s, (size_t)(AT_LEAST_SECONDS / sample) + 1, false, timeout, &run));

@@ -121,8 +121,8 @@ static double share_changed(const Session *s, int kept, int set) {
         if (instance->op->exact)
             changes_exact(&instance->exact[kept][s->bound][i], &instance->exact[set][s->bound][i], &all);
         else
-            changes_bounded(&instance->reference[kept][s->bound][i], &instance->reference[set][s->bound][i],
-                            array_count(&instance->out[i]), &all);
+            changes_bounded(instance->op, &instance->cases[set], i, &instance->reference[kept][s->bound][i],
+                            &instance->reference[set][s->bound][i], array_count(&instance->out[i]), &all);
     }
     return all.of > 0 ? (double)all.wrong / (double)all.of : 0;
 }

@@ -15,13 +15,13 @@ typedef struct Definitions {
 Status definitions_rejected(const Op *op, const Case *problem, const Array *in, const Array *out, const Reference *right,
                             int output, Definitions *found);
 
-/* Of the elements that were looked at: those that depend on the data (not the same NaN or infinity on both), and those of them in
- * which the kept result is wrong. */
+/* Of the elements that were looked at: those that depend on the data, and those of them in which the kept result is wrong. */
 typedef struct Changes {
     size_t wrong, of;
 } Changes;
 
 /* Looks at up to 65536 elements, at equal distances. Both functions add to *changes. */
-void changes_bounded(const Reference *kept, const Reference *now, size_t count, Changes *changes);
+void changes_bounded(const Op *op, const Case *problem, int output, const Reference *kept, const Reference *now, size_t count,
+                     Changes *changes);
 /* For outputs that must be right to the byte. */
 void changes_exact(const Array *kept, const Array *now, Changes *changes);

@@ -86,6 +86,11 @@ static void least_read(const Case *problem, const Array *in, int bound, Reads *r
     }
 }
 
+static bool is_incomplete(const Case *problem, int output, size_t element) {
+    (void)output;
+    return element + 1 < vector_size(problem, "window");
+}
+
 static bool runs_user_code(const Case *problem) {
     return params_choice(&problem->params, "agg") == ROLLING_APPLY;
 }
@@ -107,5 +112,6 @@ RUNGS_OP(rolling) = {
     .least_read = least_read,
     .wrong = ROLLING_WRONG,
     .wrong_value = rolling_wrong_value,
+    .is_incomplete = is_incomplete,
     .runs_user_code = runs_user_code,
 };

@@ -231,7 +231,7 @@ def test_clocks(folder):
     the worker's code away."""
     out = folder / "clocks.jsonl"
     environment = {**os.environ, "LD_PRELOAD": "libm.so.6"}
-    by_the_parent = ("cpu_slow_clock", "cpu_slow_clock_briefly", "cpu_cheat_padded_calls")
+    by_the_parent = ("cpu_slow_clock", "cpu_slow_clock_briefly", "cpu_cheat_padded_calls", "cpu_cheat_rewrites_hot")
     names = ",".join(("cpu_right", *by_the_parent, "cpu_cheat_parent_calls", "cpu_cheat_knows_last"))
     done = call(
         *("run", "double n=20011", "--variants", names, "--no-ceilings", "--out", out),

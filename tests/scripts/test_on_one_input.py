@@ -8,7 +8,8 @@ from program import call, expect, needs_release, rows_of
 pytestmark = needs_release
 
 ONE = "timed on one input"
-# case -> is a stored result right? By the op: a mean of numbers near 1e8 in f32, the variance of equal numbers, the largest of all numbers
+# case -> is a stored result right? By the op: a mean of numbers near 1e8 in f32, the variance of equal numbers, the largest of all numbers. By the
+# data: windows that are never without a NaN, sums behind one or beyond the range. The outputs of incomplete windows do not count.
 CASES = {
     "rolling n=20011 agg=mean window=300 dtype=f32 input=offset1e8": True,
     "rolling n=20011 agg=var window=300 input=constant": True,
@@ -17,6 +18,11 @@ CASES = {
     "rolling n=20011 agg=mean window=300 input=constant": False,
     "rolling n=20011 agg=mean window=300 input=naninf": False,
     "rolling n=20011 agg=max window=300": False,
+    "rolling n=20011 agg=mean window=17500 input=naninf": True,
+    "rolling n=20011 agg=mean window=17500 input=uniform": False,
+    "ewm n=20011 span=20 nan=propagate input=gaps": True,
+    "ewm n=20011 span=20 nan=decay input=gaps": False,
+    "discounted_cumsum n=20011 input=overflow": True,
     "moments rows=2011 cols=5 input=ramp": False,
     "redact rows=2011": False,
 }
