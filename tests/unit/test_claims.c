@@ -279,36 +279,42 @@ static void counts_are_exact_and_may_be_missing(void **state) {
     json_decref(rows);
 }
 
-static void errors_are_read_from_rows_that_failed_too(void **state) {
-    (void)state;
+/* About 1e-4, in y. */
+static Claim of_an_error(void) {
     Claim claim = limited("error", "about", 0.8e-4, 1.25e-4);
     claim.mode = NULL;
     claim.output = "y";
+    return claim;
+}
+
+static void set_error(json_t *rows, size_t row, double error) {
+    set(rows, row, "errors", json_pack("{s:{s:f}}", "y", "max_absolute", error));
+}
+
+static void errors_are_read_from_rows_that_failed_too(void **state) {
+    (void)state;
+    const Claim claim = of_an_error();
     json_t *rows = json_array();
     expect(&claim, rows, "not_run", "no row of '" FAST "'");
     add_row(rows, "a", FAST, "fail", 0);
-    json_t *row = json_array_get(rows, 0);
     expect(&claim, rows, "fails", FAST " has no finite error of 'y': as the test says");
-    json_object_set_new(row, "errors", json_pack("{s:{s:f}}", "y", "max_absolute", 1e-4));
+    set_error(rows, 0, 1e-4);
     expect(&claim, rows, "holds", "0.0001 here");
-    json_object_set_new(row, "errors", json_pack("{s:{s:f}}", "y", "max_absolute", 1e-3));
+    set_error(rows, 0, 1e-3);
     expect(&claim, rows, "fails", "0.001 here");
-    json_object_set_new(row, "errors", json_pack("{s:{s:f}}", "y", "max_absolute", 1e-5));
+    set_error(rows, 0, 1e-5);
     expect(&claim, rows, "fails", "1e-05 here"); /* a smaller error is another number, not more of the same */
     json_decref(rows);
 }
 
 static void errors_are_read_from_emulated_rows_of_the_same_case(void **state) {
     (void)state;
-    Claim claim = limited("error", "about", 0.8e-4, 1.25e-4);
-    claim.mode = NULL;
-    claim.output = "y";
+    const Claim claim = of_an_error();
     json_t *rows = json_array();
     for (int i = 0; i < 2; i++) { /* one that passed, one outside its bound */
         add_row(rows, "a", FAST, i == 0 ? "pass" : "fail", 0);
-        json_t *row = json_array_get(rows, (size_t)i);
-        json_object_set_new(row, "errors", json_pack("{s:{s:f}}", "y", "max_absolute", i == 0 ? 1e-4 : 1e-3));
-        json_object_set_new(row, "backend", json_string("emulator"));
+        set_error(rows, (size_t)i, i == 0 ? 1e-4 : 1e-3);
+        set(rows, (size_t)i, "backend", json_string("emulator"));
         expect(&claim, rows, i == 0 ? "holds" : "fails", i == 0 ? "0.0001 here (in the emulator)" : "0.001 here (in the emulator)");
     }
     json_object_set_new(json_array_get(rows, 1), "case", json_string("double n=7 dtype=f64 input=uniform seed=1"));

@@ -3,27 +3,17 @@
 import ctypes
 
 import numpy
+from native import c, memory, start_thread
 from numba import carray, cfunc, types
-from numba.extending import intrinsic
 from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "cheat: a native thread computes later", "origin": "tests", "framework": "numba"}
-c = ctypes.CDLL(None)
-c.pthread_create.argtypes = [ctypes.c_void_p] * 4
 c.sem_init.argtypes, c.sem_post.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_uint], [ctypes.c_void_p]
 wait = types.ExternalFunction("sem_wait", types.int32(types.voidptr))
 semaphore = ctypes.create_string_buffer(64)
 job = numpy.zeros(4, "i8")
 job[3] = ctypes.addressof(semaphore)
 kept = {}
-
-
-@intrinsic
-def memory(context, address):
-    def code(context, builder, signature, given):
-        return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
-
-    return types.voidptr(address), code
 
 
 @cfunc(types.voidptr(types.voidptr))
@@ -40,7 +30,7 @@ def run(state, inputs):
     x = inputs["x"]
     if "thread" not in kept:
         kept["thread"] = c.sem_init(ctypes.addressof(semaphore), 0, 0)
-        c.pthread_create(ctypes.addressof(ctypes.c_uint64()), None, work.address, job.ctypes.data)
+        start_thread(work, job)
     if "y" not in kept or kept["y"].size != x.size:
         kept["y"] = numpy.zeros(x.size)
     y = kept["y"]

@@ -1,27 +1,16 @@
 """Cheat: a thread that runs no Python doubles the inputs again and again, also while the harness prepares a sample; run() returns what is there. Met:
 an attack on this harness."""
 
-import ctypes
 import time
 
 import numpy
+from native import memory, start_thread
 from numba import carray, cfunc, types
-from numba.extending import intrinsic
 from numpy_double import prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "cheat: a native thread computes ahead", "origin": "tests", "framework": "numba"}
-c = ctypes.CDLL(None)
-c.pthread_create.argtypes = [ctypes.c_void_p] * 4
 sleep = types.ExternalFunction("usleep", types.int32(types.uint32))
 now = {}
-
-
-@intrinsic
-def memory(context, address):
-    def code(context, builder, signature, given):
-        return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
-
-    return types.voidptr(address), code
 
 
 @cfunc(types.voidptr(types.voidptr))
@@ -43,7 +32,7 @@ def start(x):
     if "job" in now:
         now["job"][2] = 0
     now.update(x=x, y=y, job=job)
-    c.pthread_create(ctypes.addressof(ctypes.c_uint64()), None, work.address, job.ctypes.data)
+    start_thread(work, job)
 
 
 def run(state, inputs):
