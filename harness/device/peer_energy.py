@@ -21,7 +21,7 @@ class Rapl:
 
     def joules(self):
         try:
-            packages = sorted(self.folder.glob("intel-rapl:[0-9]"))
+            packages = [*self.folder.glob("intel-rapl:[0-9]")]
             if packages:
                 return 1e-6 * sum(int((package / "energy_uj").read_text()) for package in packages)
         except (OSError, ValueError):

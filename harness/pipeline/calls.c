@@ -193,8 +193,8 @@ static void refuse_alone(Session *s, Mode mode, double alone) {
 }
 
 /* Calls of a sample of `hot` find all but a few elements as the call before them left them: one that computes only what these
- * change, or only in the last, is slow where a call is alone. And no cold call is faster than a warm one. On a busy machine caches
- * are cold after each command: then the row only says less. */
+ * change, or only in the last, is slow where a call is alone. And no cold call is faster than a warm one. On a busy machine others
+ * use the caches between two commands, and a call alone is slow too: then the clock is not said to be checked. */
 static Status compare_alone(Session *s, double timeout, double least) {
     ModeTiming *hot = &s->row->timing[MODE_HOT];
     const double sample = hot->stats.median;
