@@ -31,9 +31,9 @@ struct GpuSession {
     GpuQueue queue;
     const SamplingSource *source;
     cudaEvent_t begin, end;
-    cudaGraphExec_t graph; /* in MODE_GRAPH: one call */
-    bool queued;           /* launches go behind the blocking kernel */
-    bool timed_out;
+    cudaGraphExec_t graph;      /* in MODE_GRAPH: one call */
+    bool queued;                /* launches go behind the blocking kernel */
+    bool timed_out, asks_again; /* it did, and the pilot is taken once more if it does */
     double hold_seconds;
     double host_seconds;                  /* from the sample's first call until its last returned */
     size_t calls, now;                    /* of a sample; of the present one */
@@ -172,6 +172,8 @@ static Status take_events(void *context, Sample *sample) {
     TRY(take_once(session, sample));
     if (!session->timed_out) return STATUS_OK;
     session->queued = false;
+    sample->again = session->asks_again;
+    if (sample->again) return STATUS_OK;
     if (session->work->after) TRY(session->work->after(session->work->context));
     TRY(sampling_prepare(session->source, sample));
     return take_once(session, sample);
@@ -195,13 +197,15 @@ static Status take_host(void *context, Sample *sample) {
 /* Can this work be queued behind the blocking kernel? One sample tells, unless it has to be asked again. */
 static Status pilot_queued(const SamplingSource *source, GpuSession *session, Sample *pilot) {
     session->hold_seconds = PILOT_HOLD_SECONDS;
+    session->asks_again = true;
     for (int i = 0; i < PILOTS_HELD && !session->queued; i++) {
         session->queued = true;
-        TRY(sampling_pilot(source, pilot)); /* without the hold in the end if that timed out */
+        TRY(sampling_pilot(source, pilot));
         session->hold_seconds =
             fmin(fmax(PILOT_HOLD_SECONDS, HOLD_PER_HOST_SECOND * session->host_seconds), PILOT_HOLD_MOST_SECONDS);
     }
     session->hold_seconds = HOLD_SECONDS;
+    session->asks_again = false;
     return session->queued ? STATUS_OK : sampling_pilot(source, pilot);
 }
 

@@ -179,6 +179,7 @@ typedef struct Sample {
     double seconds; /* per call */
     double between; /* what was taken off, per call */
     double sm_mhz;  /* NaN: unknown */
+    bool again;     /* another pilot follows, and this one does not count */
     double wall; /* what taking it cost on the steady clock, with flush, waiting and all; set by sampling_take, without taken() */
 } Sample;
 

@@ -58,14 +58,14 @@ static Status take_once(const SamplingSource *source, SamplePlace place, Sample 
 static Status take(const SamplingSource *source, SamplePlace place, Sample *sample) {
     const MeasuredWork *work = source->work;
     TRY(take_once(source, place, sample));
-    const bool counts = !place.pilot || sample->seconds > KEEP_PILOT_SECONDS;
+    const bool counts = !place.pilot || (sample->seconds > KEEP_PILOT_SECONDS && !sample->again);
     while (counts && again(source->pace->throttling, place.pilot)) {
         if (work->after) TRY(work->after(work->context));
         TRY(take_once(source, place, sample));
     }
     if (!(sample->seconds >= 0))
         return status_fail(STATUS_INTERNAL, "%s: a sample took %a seconds", sample->place.mode, sample->seconds);
-    if (place.pilot && sample->seconds > KEEP_PILOT_SECONDS) sample->place.count = sampling_count(source->pace, sample->wall);
+    if (place.pilot && counts) sample->place.count = sampling_count(source->pace, sample->wall);
     if (work->taken && sample->place.count > 0) TRY(work->taken(work->context, &sample->place));
     return work->after ? work->after(work->context) : STATUS_OK;
 }
@@ -140,7 +140,7 @@ Status sampling_run(const SamplingSource *source, const Sample *pilot, Samples *
         samples_free(out);
         return status_fail(STATUS_MEMORY, "no host memory for %zu samples", count);
     }
-    if (pilot->seconds > KEEP_PILOT_SECONDS) {
+    if (pilot->place.count > 0) {
         out->seconds[0] = pilot->seconds;
         if (out->sm_mhz) out->sm_mhz[0] = pilot->sm_mhz;
         out->count = 1;

@@ -58,6 +58,22 @@ static void samples_are_announced_and_shown() {
     }
 }
 
+static Status work_and_wait(void *) {
+    TRY(launch(spin_kernel, {1, 1, 0, stream}, 150000000ULL));
+    TRY_CUDA(cudaStreamSynchronize(stream));
+    return STATUS_OK;
+}
+
+/* Its pilot counts as a sample; that it cannot be queued is found out before. */
+static void a_long_call_that_waits_is_shown_once() {
+    Turns turns = {};
+    const MeasuredWork measured = {.run = work_and_wait, .context = &turns, .before = take_turn, .taken = count_taken};
+    Samples samples;
+    check_status(measure_gpu(MODE_COLD, &measured, stream, &LIMITS, &samples), STATUS_OK, "cold, 150 ms and waiting");
+    check(turns.taken == (int)samples.count && turns.taken > 1, "    samples shown", "%.0f", turns.taken, "all, and each once");
+    samples_free(&samples);
+}
+
 /* The GPU makes the same inputs as the host, bit for bit. */
 static void inputs_are_varied_alike() {
     enum { COUNT = 1000003 };
@@ -260,6 +276,7 @@ int main() {
     if (ready != 0) return ready;
     stream = static_cast<cudaStream_t>(device_cuda()->stream());
     samples_are_announced_and_shown();
+    a_long_call_that_waits_is_shown_once();
     inputs_are_varied_alike();
     inputs_are_rewritten_between_calls();
     a_swallowed_launch_error_is_found();

@@ -1,15 +1,23 @@
-"""Not a mutant: is right, and sets an audit hook before it is timed, as filelock does where PyTorch compiles."""
+"""Not a mutant: is right, and does before it is timed what PyTorch does where it compiles: filelock sets an audit hook, and LLVM in Triton handlers
+of signals."""
 
+import ctypes
+import signal
 import sys
 
+import numpy
 import numpy_double
 from numpy_double import supports  # noqa: F401
 
-VARIANT = {"summary": "mutant: is right, and sets an audit hook", "origin": "tests", "framework": "numpy"}
+VARIANT = {"summary": "mutant: is right, and sets hooks as libraries do", "origin": "tests", "framework": "numpy"}
 
 
 def prepare(case, tunables, shapes):
     sys.addaudithook(lambda event, given: None)
+    code = ctypes.cast(ctypes.CDLL(numpy._core._multiarray_umath.__file__).PyInit__multiarray_umath, ctypes.c_void_p)
+    set_handler = ctypes.CDLL(None).signal
+    set_handler.argtypes = [ctypes.c_int, ctypes.c_void_p]
+    set_handler(signal.SIGUSR2, code)  # nobody sends it
     return numpy_double.prepare(case, tunables, shapes)
 
 
