@@ -6,9 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-static const size_t SHARE_BYTES = (size_t)1 << 22; /* by a thread at least */
-static const uint64_t ORDERS = 1 << 20;            /* of keys: no input has such a number */
-static const size_t EXTREMES = (size_t)1 << 20;    /* elements that are looked at for the largest and the least */
+static const size_t SHARE_BYTES = (size_t)1 << 22,
+                    COLUMN_BYTES = (size_t)1 << 19; /* by a thread at least; of strings, which are slower */
+static const uint64_t ORDERS = 1 << 20;             /* of keys: no input has such a number */
+static const size_t EXTREMES = (size_t)1 << 20;     /* elements that are looked at for the largest and the least */
 
 Vary vary_open(VaryHow how, uint64_t key, size_t n) {
     const uint32_t unit = how == VARY_LEVELS ? 4 : 1;
@@ -40,32 +41,104 @@ Vary vary_input(VaryHow how, uint64_t key, int input, const Array *first) {
     return out;
 }
 
-/* Element i of VARY_MIX and VARY_SHUFFLE. group: the order's around i. */
-static inline __attribute__((always_inline)) double mixed(const Vary *self, DType dtype, uint64_t bits, const OrderGroup *group,
-                                                          size_t i, const void *a, const void *b) {
-    const double x = number_in(dtype, a, i);
-    if (self->how == VARY_SHUFFLE)
-        return vary_shuffled(x, number_in(dtype, bits >> i % VARY_BITS & 1 ? b : a, order_member(group, i % ORDER_GROUP)));
-    const double other = number_in(dtype, b, i);
-    return vary_takes(bits, i, x, other) ? other : x;
+/* As a GPU does it: those of narrow types are made of their values. */
+static inline __attribute__((always_inline)) void copy_number(DType dtype, void *to, size_t k, const void *from, size_t source) {
+    if (dtype == DTYPE_F64)
+        ((uint64_t *)to)[k] = ((const uint64_t *)from)[source];
+    else if (dtype == DTYPE_F32)
+        ((uint32_t *)to)[k] = ((const uint32_t *)from)[source];
+    else
+        number_set(dtype, to, k, number_in(dtype, from, source));
 }
 
-/* Inlined where it is called, so that no element asks for its type. */
+/* Elements [i, i + count) of VARY_MIX and VARY_SHUFFLE, in one word of random bits. Here and below all is inlined where it is
+ * called, so that no element asks for its type. */
+static inline __attribute__((always_inline)) void mix_word(const Vary *self, DType dtype, size_t i, size_t count, const void *a,
+                                                           const void *b, void *to) {
+    const uint64_t bits = vary_bits(self, i / VARY_BITS);
+    const bool shuffles = self->how == VARY_SHUFFLE;
+    const OrderGroup group = shuffles ? order_around(&self->rows.order, i) : (OrderGroup){0};
+    const void *const sets[] = {a, b}; /* a random bit chooses without a jump, which would be guessed wrongly every other time */
+    for (size_t k = i; k < i + count; k++) {
+        const size_t source = shuffles ? order_member(&group, k % ORDER_GROUP) : k, bit = bits >> k % VARY_BITS & 1;
+        const double x = number_in(dtype, a, k), y = number_in(dtype, shuffles ? sets[bit] : b, source);
+        if (x - x == 0 && y - y == 0)
+            copy_number(dtype, to, k, sets[bit], source);
+        else
+            copy_number(dtype, to, k, a, k);
+    }
+}
+
+static inline __attribute__((always_inline)) void mix_numbers(const Vary *self, DType dtype, size_t begin, size_t end,
+                                                              const void *a, const void *b, void *to) {
+    for (size_t i = begin, stop; i < end; i = stop) {
+        stop = i - i % VARY_BITS + VARY_BITS < end ? i - i % VARY_BITS + VARY_BITS : end;
+        mix_word(self, dtype, i, stop - i, a, b, to);
+    }
+}
+
+/* Where the elements end that have as many steps before them as element i. */
+static size_t run_end(const Vary *self, size_t i, size_t end) {
+    const size_t part = i / self->part_length, part_end = (part + 1) * self->part_length, stride = self->stride[part];
+    const size_t from = i - i % self->part_length % stride, place = from + rng_at(self->element_key, from) % stride;
+    const size_t next = i < place ? place : from + stride, in_part = next < part_end ? next : part_end;
+    return in_part < end ? in_part : end;
+}
+
+static inline __attribute__((always_inline)) void step_numbers(const Vary *self, DType dtype, size_t begin, size_t end,
+                                                               const void *a, void *to) {
+    for (size_t i = begin, stop; i < end; i = stop) {
+        stop = self->how == VARY_VALUE ? end : run_end(self, i, end);
+        const size_t steps = self->how == VARY_STEPS ? vary_steps(self, i) : 0;
+        const double factor = self->how == VARY_LEVELS ? vary_level(self, i) : self->how == VARY_FACTORS ? vary_factor(self, i) : 1;
+        for (size_t k = i; k < stop; k++)
+            number_set(dtype, to, k,
+                       self->how == VARY_VALUE   ? self->value
+                       : self->how == VARY_STEPS ? (double)(k + steps)
+                                                 : number_in(dtype, a, k) * factor);
+    }
+}
+
 static inline __attribute__((always_inline)) void vary_numbers(const Vary *self, DType dtype, size_t begin, size_t end,
                                                                const void *a, const void *b, void *to) {
-    uint64_t bits = 0;
-    OrderGroup group = {0};
-    for (size_t i = begin; i < end; i++) {
-        if (!vary_uses_both(self->how)) {
-            number_set(dtype, to, i, vary_number(self, i, number_in(dtype, a, i)));
-            continue;
-        }
-        if (i % VARY_BITS == 0 || i == begin) {
-            bits = vary_bits(self, i / VARY_BITS);
-            if (self->how == VARY_SHUFFLE) group = order_around(&self->rows.order, i);
-        }
-        number_set(dtype, to, i, mixed(self, dtype, bits, &group, i, a, b));
+    if (vary_uses_both(self->how))
+        mix_numbers(self, dtype, begin, end, a, b, to);
+    else
+        step_numbers(self, dtype, begin, end, a, to);
+}
+
+enum { TURNED_AT_ONCE = 64 };
+
+/* vary_turned() of bytes from a multiple of 64 on, without a jump. */
+static void turn_block(uint64_t key, size_t i, unsigned char *to) {
+    unsigned char turn[TURNED_AT_ONCE];
+    for (size_t k = 0; k < TURNED_AT_ONCE; k += 8) {
+        const uint64_t turns = rng_at(key, (i + k) / 8);
+        for (size_t byte = 0; byte < 8; byte++) turn[k + byte] = (unsigned char)(turns >> 8 * byte);
     }
+#pragma omp simd
+    for (size_t k = 0; k < TURNED_AT_ONCE; k++) {
+        const unsigned char by = turn[k] % 26, at = (unsigned char)((to[k] | 0x20) - 'a');
+        const unsigned char step = (unsigned char)(at + by < 26 ? by : by - 26);
+        to[k] = (unsigned char)(to[k] + (at < 26 ? step : 0));
+    }
+}
+
+/* Letters at their places. */
+static void turn_letters(const Vary *self, size_t begin, size_t end, unsigned char *to) {
+    const size_t from = (begin + TURNED_AT_ONCE - 1) / TURNED_AT_ONCE * TURNED_AT_ONCE,
+                 last = end / TURNED_AT_ONCE * TURNED_AT_ONCE;
+    for (size_t i = from; i < last; i += TURNED_AT_ONCE) turn_block(self->element_key, i, to + i);
+    vary_bytes(self, true, begin, from < end ? from : end, to + begin, to);
+    if (last >= from) vary_bytes(self, true, last, end, to + last, to);
+}
+
+/* The bytes move first; each is then turned where it is. */
+static void vary_column(const Vary *self, size_t begin, size_t end, const void *a, void *to) {
+    Vary moved = *self;
+    if (self->how == VARY_ROW_LETTERS) moved.how = VARY_ROW_BYTES;
+    vary_rows(&moved, begin, end, a, to);
+    if (self->how == VARY_ROW_LETTERS) turn_letters(self, begin, end, to);
 }
 
 static void copy(size_t size, size_t begin, size_t end, const void *a, void *to) {
@@ -73,10 +146,11 @@ static void copy(size_t size, size_t begin, size_t end, const void *a, void *to)
 }
 
 void vary_some(const Vary *self, DType dtype, size_t begin, size_t end, const void *a, const void *b, void *to) {
-    if (self->how == VARY_LETTERS)
-        vary_bytes(self, true, begin, end, (const unsigned char *)a + begin, to);
-    else if (vary_moves_rows(self->how))
-        vary_rows(self, begin, end, a, to);
+    if (self->how == VARY_LETTERS) {
+        copy(1, begin, end, a, to);
+        turn_letters(self, begin, end, to);
+    } else if (vary_moves_rows(self->how))
+        vary_column(self, begin, end, a, to);
     else if (self->how != VARY_NOTHING && dtype == DTYPE_F32)
         vary_numbers(self, DTYPE_F32, begin, end, a, b, to);
     else if (self->how != VARY_NOTHING && dtype == DTYPE_F64)
@@ -101,7 +175,7 @@ static void vary_share(void *context, size_t begin, size_t end) {
 
 void vary_all(const Vary *self, DType dtype, size_t n, const void *a, const void *b, void *to) {
     Task task = {*self, dtype, a, b, to};
-    shares_run(n, SHARE_BYTES / dtype_size(dtype), vary_share, &task);
+    shares_run(n, (vary_moves_rows(self->how) ? COLUMN_BYTES : SHARE_BYTES) / dtype_size(dtype), vary_share, &task);
 }
 
 /* ---- Between two calls of a sample. */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 __BEGIN_DECLS
 
@@ -167,10 +168,11 @@ static inline RNG_BOTH unsigned char vary_turned(uint64_t turns, size_t i, unsig
 static inline RNG_BOTH void vary_bytes(const Vary *self, bool letters, size_t begin, size_t end, const unsigned char *a,
                                        unsigned char *to) {
     uint64_t turns = 0;
-    for (size_t i = begin; i < end; i++) {
-        if (letters && (i == begin || i % 8 == 0)) turns = rng_at(self->element_key, i / 8);
-        to[i] = letters ? vary_turned(turns, i, a[i - begin]) : a[i - begin];
+    for (size_t i = begin; i < end && letters; i++) {
+        if (i == begin || i % 8 == 0) turns = rng_at(self->element_key, i / 8);
+        to[i] = vary_turned(turns, i, a[i - begin]);
     }
+    if (!letters && end > begin) memcpy(to + begin, a, end - begin);
 }
 
 static inline bool vary_uses_both(VaryHow how) {

@@ -74,16 +74,18 @@ template <typename T> static Status vary_as(const Vary *how, size_t n, const voi
                   static_cast<const T *>(b), static_cast<T *>(to));
 }
 
-/* A thread finds its first row and goes on from there. */
-static __global__ void __launch_bounds__(VARY_THREADS) vary_rows_kernel(Vary how, size_t n, const void *a, void *to) {
+/* A thread finds its first row and goes on from there: the longer, the less all threads search. */
+static __global__ void __launch_bounds__(VARY_THREADS) vary_rows_kernel(Vary how, size_t share, size_t n, const void *a, void *to) {
     const size_t stride = (size_t)gridDim.x * blockDim.x;
-    for (size_t k = (size_t)blockIdx.x * blockDim.x + threadIdx.x; k * VARY_BITS < n; k += stride)
-        vary_rows(&how, k * VARY_BITS, (k + 1) * VARY_BITS < n ? (k + 1) * VARY_BITS : n, a, to);
+    for (size_t k = (size_t)blockIdx.x * blockDim.x + threadIdx.x; k * share < n; k += stride)
+        vary_rows(&how, k * share, (k + 1) * share < n ? (k + 1) * share : n, a, to);
 }
 
 static Status vary_rows_gpu(const Vary *how, size_t n, const void *a, void *to, void *stream) {
-    const size_t wanted = n / VARY_BITS / VARY_THREADS + 1, blocks = wanted < VARY_BLOCKS_MOST ? wanted : VARY_BLOCKS_MOST;
-    return launch(vary_rows_kernel, {static_cast<unsigned>(blocks), VARY_THREADS, 0, stream}, *how, n, a, to);
+    enum { ROWS = 64, BYTES = 512 }; /* of a thread */
+    const size_t share = how->how == VARY_ROW_BYTES || how->how == VARY_ROW_LETTERS ? BYTES : ROWS;
+    const size_t wanted = n / share / VARY_THREADS + 1, blocks = wanted < VARY_BLOCKS_MOST ? wanted : VARY_BLOCKS_MOST;
+    return launch(vary_rows_kernel, {static_cast<unsigned>(blocks), VARY_THREADS, 0, stream}, *how, share, n, a, to);
 }
 
 Status vary_gpu(const Vary *how, DType dtype, size_t n, const void *a, const void *b, void *to, void *stream) {

@@ -115,6 +115,7 @@ static Status write_row(Workers *self, Session *s, bool shared) {
     json_decref(line);
     TRY(status);
     summary_count(run->summary, s->row->verdict, s->row->timed, s->row->emulated);
+    if (s->skipped && !*s->skipped && s->row->verdict == VERDICT_SKIP) *s->skipped = strdup(s->row->reason);
     run_event(run, run->options->report, s->index, &(RunEvent){.row = s->row, .refused = s->refused});
     return STATUS_OK;
 }
@@ -223,6 +224,7 @@ typedef struct Items {
     int count;
     int *first;          /* for each item the first one of its case */
     Instance *instances; /* of those, created when a row needs them */
+    char ***skipped;     /* of each item's variants */
     bool emulated;
 } Items;
 
@@ -284,6 +286,7 @@ static Status run_variant(Run *run, const Items *self, int process, const Varian
         const VariantChoice *choice = variant_choice_find(item->variants, item->variant_count, wanted);
         if (!choice || process >= processes_of(item, self->emulated)) continue;
         sessions[count] = session_of(run, item, choice, &self->instances[self->first[i]], self->emulated);
+        sessions[count].skipped = &self->skipped[i][choice - item->variants];
         sessions[count++].further = process > 0;
     }
     const Status status = run_sessions(run, sessions, count);
@@ -291,11 +294,33 @@ static Status run_variant(Run *run, const Items *self, int process, const Varian
     return status;
 }
 
-static Status run_together(Run *run, Items *self) {
-    int processes = 1;
+static Status items_open(Items *self) {
     self->instances = calloc((size_t)self->count, sizeof *self->instances);
     self->first = calloc((size_t)self->count, sizeof *self->first);
-    Status status = self->instances && self->first ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for %d cases", self->count);
+    self->skipped = calloc((size_t)self->count, sizeof *self->skipped);
+    bool there = self->instances && self->first && self->skipped;
+    for (int i = 0; i < self->count && there; i++) {
+        self->skipped[i] = calloc((size_t)self->items[i].variant_count + 1, sizeof *self->skipped[i]);
+        there = self->skipped[i] != NULL;
+    }
+    return there ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for %d cases", self->count);
+}
+
+static void items_close(Items *self) {
+    for (int i = 0; i < self->count && self->instances; i++)
+        if (self->instances[i].op) instance_destroy(&self->instances[i]);
+    for (int i = 0; i < self->count && self->skipped; i++) {
+        for (int v = 0; v < self->items[i].variant_count && self->skipped[i]; v++) free(self->skipped[i][v]);
+        free(self->skipped[i]);
+    }
+    free(self->instances);
+    free(self->first);
+    free(self->skipped);
+}
+
+static Status run_together(Run *run, Items *self) {
+    int processes = 1;
+    Status status = items_open(self);
     for (int i = 0; i < self->count && status == STATUS_OK; i++) {
         self->first[i] = first_of_case(self->items, i, self->emulated);
         if (processes_of(&self->items[i], self->emulated) > processes) processes = self->items[i].processes;
@@ -307,10 +332,7 @@ static Status run_together(Run *run, Items *self) {
                 if (emulates(run, choice) == self->emulated && !is_done(self, i, choice))
                     status = run_variant(run, self, process, choice);
             }
-    for (int i = 0; i < self->count && self->instances; i++)
-        if (self->instances[i].op) instance_destroy(&self->instances[i]);
-    free(self->instances);
-    free(self->first);
+    items_close(self);
     return status;
 }
 

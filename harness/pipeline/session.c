@@ -126,6 +126,7 @@ static const char *session_module(const Session *session, char path[PATH_MAX]) {
 Status session_refused(const Session *session) {
     const VariantEntry *entry = session->choice->entry;
     const char *no_gpu = session->no_gpu_reason;
+    if (session->skipped && *session->skipped) return status_fail(STATUS_UNSUPPORTED, "%s", *session->skipped);
     if (session->item && session->item->not_run) return status_fail(STATUS_UNSUPPORTED, "not run: %s", session->item->not_run);
     if (session->item && session->item->gpu_only && (session->emulated || no_gpu))
         return status_fail(STATUS_UNSUPPORTED, "this suite is for machines with a GPU%s%s", no_gpu ? ": " : "",

@@ -133,6 +133,7 @@ typedef struct Session {
     const VariantChoice *choice;
     const PlanItem *item; /* NULL for exec */
     bool further;         /* process of the row, not its first */
+    char **skipped;       /* why the row's first process was, which holds for the further ones too; *skipped is NULL: it was not */
     const Case *problem;
     const RunOptions *options;
     bool emulated;             /* in the emulator's program instead of on a GPU */
