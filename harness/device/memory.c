@@ -263,10 +263,14 @@ Status device_first_difference(const Device *device, const void *data, const voi
     return status;
 }
 
+Status buffer_seems_unchanged(const Buffer *buffer, bool *out) {
+    return same_digest(buffer, buffer->array.data, buffer->bytes, buffer->payload_digest, out);
+}
+
 Status buffer_check_unchanged(const Buffer *buffer, const void *host) {
     bool same;
     size_t at;
-    TRY(same_digest(buffer, buffer->array.data, buffer->bytes, buffer->payload_digest, &same));
+    TRY(buffer_seems_unchanged(buffer, &same));
     if (same) return STATUS_OK;
     const Status status = device_first_difference(buffer->device, buffer->array.data, host, buffer->bytes, &at);
     if (status != STATUS_OK) return status_prefix(status, "%s: ", buffer->array.name);

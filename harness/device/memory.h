@@ -36,6 +36,8 @@ Status buffer_vary_from_host(Buffer *buffer, const Vary *how, const void *a, con
 Status buffer_open(const Buffer *buffer);
 /* STATUS_CHECK naming the array, the side and the first byte's distance if a guard changed. */
 Status buffer_check_guards(const Buffer *buffer);
+/* By its digest; false: it may have changed, or the device has no digests. */
+Status buffer_seems_unchanged(const Buffer *buffer, bool *out);
 /* STATUS_CHECK naming the array and the first element if the payload differs from `host`, which it was uploaded from: bit by bit,
  * or by digest if it is large. */
 Status buffer_check_unchanged(const Buffer *buffer, const void *host);

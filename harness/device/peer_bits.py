@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy
 import peer_protocol as wire
-from peer_forms import grouped, same_bits
+from peer_forms import grouped, interface_of, same_bits
 
 SLOW_SECONDS, CALLS_SECONDS = 10e-3, 1  # of a call; of slow ones, for fewer than the least to be enough
 
@@ -25,13 +25,10 @@ class Repeats:
         found = {}
         for name, value in self.exchange.by_name(outputs, list(grouped(self.rooms))).items():
             memory = self.exchange.form.memory(value) if type(value) in self.exchange.form.types else None
-            try:
-                place = memory.__cuda_array_interface__
-            except (AttributeError, TypeError, RuntimeError):  # PyTorch's, of types and tensors that have none
+            place = interface_of(memory, True)
+            if not place or place.get("strides") is not None:
                 return None
-            if place.get("strides") is not None:
-                return None
-            size, digest = math.prod(place["shape"]) * numpy.dtype(place["typestr"]).itemsize, ctypes.c_uint64()
+            size, digest = math.prod(place["shape"]) * int(place["typestr"][2:]), ctypes.c_uint64()
             stream = ctypes.c_void_p(self.engine.stream())
             self.engine.expect_ok(
                 self.engine.c.digest_of(

@@ -281,6 +281,14 @@ class Cudf(Numpy):
 FORMS = {form.__name__.lower(): form for form in (Numpy, Torch, Cupy, Numba, Jax, Pandas, Polars, Pyarrow, Cudf)}
 
 
+def interface_of(memory, on_gpu):
+    """NumPy's or CUDA's array interface of this memory; None: it has none, as PyTorch's tensors of some types."""
+    try:
+        return getattr(memory, "__cuda_array_interface__" if on_gpu else "__array_interface__", None)
+    except (KeyError, TypeError, RuntimeError):
+        return None
+
+
 def form_of(variant):
     """What a VARIANT takes its inputs as: what it says, or that of its clock, or of its framework."""
     clock, framework = variant.get("clock", "cpu"), variant.get("framework")
@@ -453,10 +461,10 @@ class Exchange:
             return None, None
         form, array = self.numbers().get(name), self.arrays.get(name)
         memory = None if form is None else self.form.memory(form)
-        interface = getattr(memory, "__cuda_array_interface__" if on_gpu else "__array_interface__", None)
+        interface = interface_of(memory, on_gpu)
         if not interface or interface.get("strides") is not None:
             return None, None
-        size = math.prod(interface["shape"]) * numpy.dtype(interface["typestr"]).itemsize
+        size = math.prod(interface["shape"]) * int(interface["typestr"][2:])
         return (interface["data"][0], memory) if size == array.nbytes else (None, None)
 
     def copy(self, name):

@@ -2,6 +2,7 @@
     stream()          the raw CUDA stream that its calls go to
     graph(run)        -> (replay, kept), kept being where a replay leaves its result; or (None, why it cannot be had)
     wait()            until the device is done;   poison(array)  overwrite an array of the library
+    free_bytes()      of the GPU's memory, where arrays of the library can be written
 JAX hides its stream, so it is timed here, by the host's clock from the call until its result is there: launch latency is in every sample.
 """
 
@@ -42,6 +43,9 @@ class Torch(Library):
     def stream(self):
         return self.torch.cuda.current_stream().cuda_stream
 
+    def free_bytes(self):
+        return self.torch.cuda.mem_get_info()[0]
+
     def graph(self, run):
         graph = self.torch.cuda.CUDAGraph()
         with self.torch.cuda.graph(graph):
@@ -65,6 +69,9 @@ class Cupy(Library):
 
     def stream(self):
         return self.cupy.cuda.get_current_stream().ptr
+
+    def free_bytes(self):
+        return self.cupy.cuda.runtime.memGetInfo()[0]
 
     def graph(self, run):
         stream = self.cupy.cuda.Stream(non_blocking=True)
@@ -91,6 +98,9 @@ class Numba(Library):
     def stream(self):
         handle = self.cuda.default_stream().handle  # a ctypes value, or an object of cuda.bindings, or None
         return int(getattr(handle, "value", handle) or 0)
+
+    def free_bytes(self):
+        return self.cuda.current_context().get_memory_info()[0]
 
     def graph(self, run):
         return None, "Numba has no CUDA graphs"

@@ -12,6 +12,7 @@ import time
 from time import perf_counter
 
 import peer_protocol as wire
+from peer_forms import interface_of, same_bits
 from peer_protocol import Failure
 from peer_timing import Flag, Size, structure
 
@@ -27,9 +28,11 @@ VariedInput = structure(  # as in measure/measure.h
     rows=Size,
     wide=Flag,
 )
-DTYPES = {"<f4": 0, "<f8": 1, "<i4": 2, "<i8": 3, "|u1": 4, "<f2": 5, "<V2": 6}  # as in base/array.h
+DTYPES = "float32 float64 int32 int64 uint8 float16 bfloat16 float8_e4m3fn float8_e5m2".split()  # as in base/array.h
+MIX, SHUFFLE = 1, 7  # VaryHow in base/vary.h: those that are made of both sets
 REWRITTEN_BYTES = 16 << 20  # a sample is one call where there are more
 REWRITTEN_BYTES_GPU = 64 << 20
+SHARE_OF_FREE = 4  # memory of the GPU: the sets take no more than this share
 SLOW_CALL_SECONDS = 0.05  # of a call that warms the caches
 LEAST_SECONDS, LEAST_SECONDS_GPU = 1e-4, 1e-3  # of CPU time between calls, for it to be work
 SPIN_SAMPLES, SPIN_SECONDS = 3, 0.03  # of a pool that spins before it sleeps: so few samples, or so little
@@ -50,8 +53,8 @@ def python_threads():
 class Rotation:
     def __init__(self, sets, vary, engine, load, call, ask, offer, exchange, own):
         """sets: two dictionaries of read-only arrays, from which timed calls get theirs. vary: of the command `time`. engine: peer_timing.Engine.
-        own: peer_own.Own. load(inputs); call() with its wait; ask(key, mode, sample, of) -> the parent's answer; offer(mode, sample, of, kept) puts the outputs before
-        the parent if it wants them. exchange: peer_forms.Exchange."""
+        own: peer_own.Own. load(inputs, is_there): has the library these? call() with its wait; ask(key, mode, sample, of) -> the parent's answer;
+        offer(mode, sample, of, kept) puts the outputs before the parent if it wants them. exchange: peer_forms.Exchange."""
         self.sets, self.vary, self.load, self.call, self.ask, self.offer = sets, vary, load, call, ask, offer
         self.exchange, self.engine, self.own = exchange, engine, own
         self.vary_input, self.rewrite_input = engine.c.measure_vary, engine.c.measure_rewritten
@@ -61,6 +64,8 @@ class Rotation:
         for function in (self.vary_input, self.rewrite_input):
             function.restype = None
             function.argtypes = [ctypes.POINTER(VariedInput), *[ctypes.c_void_p] * 3]
+        self.how_varied = engine.c.measure_varied
+        self.how_varied.argtypes, self.how_varied.restype = [ctypes.POINTER(VariedInput)], ctypes.c_void_p
         self.arrays = {
             name: array.copy() if how and array.size else array
             for how, (name, array) in zip(vary, sets[0].items(), strict=True)
@@ -70,7 +75,10 @@ class Rotation:
         self.mode = None  # what the samples count for, if it is not the engine's own name
         gc.collect()
         gc.freeze()
+        self.there = {}
         self.use(random.getrandbits(63))
+        if self.on_gpu and exchange.form.holds:
+            self.go_there()
         begin = perf_counter()
         call()
         self.slow = perf_counter() - begin > SLOW_CALL_SECONDS
@@ -80,7 +88,9 @@ class Rotation:
         """(name, array, how it is made, where its sets are) of the inputs that vary."""
         for index, (how, (name, array)) in enumerate(zip(self.vary, self.arrays.items(), strict=True)):
             if how and array.size:
-                made = VariedInput(how, index, DTYPES[array.dtype.str], key, array.size, *self.column(how, index))
+                made = VariedInput(
+                    how, index, DTYPES.index(array.dtype.name), key, array.size, *self.column(how, index)
+                )
                 yield name, array, made, [self.sets[k][name].ctypes.data for k in (0, -1)]
 
     def column(self, how, index):
@@ -98,11 +108,53 @@ class Rotation:
         self.release()
         self.collect()
         self.own.expect_kept(deep)
-        for _, array, made, sets in self.varied(key):
+        if self.there:
+            self.make_there()
+        else:
+            self.make_here()
+        self.load(dict(self.arrays), is_there=bool(self.there))
+
+    def make_here(self):
+        """NumPy's arrays of the key."""
+        for _, array, made, sets in self.varied(self.key):
             array.flags.writeable = True
             self.vary_input(made, *sets, array.ctypes.data)
             array.flags.writeable = False
-        self.load(dict(self.arrays))
+
+    def make_there(self):
+        """The library's own, on the GPU; NumPy's stay those of an older key."""
+        for name, array, made, _ in self.varied(self.key):
+            to, _ = self.exchange.place(name, True)
+            addresses = [ctypes.c_void_p(address) for address in (*self.there[name][0], to, self.engine.stream())]
+            how, count = ctypes.c_void_p(self.how_varied(made)), ctypes.c_size_t(array.size)
+            self.engine.expect_ok(self.engine.c.vary_gpu(how, made.dtype, count, *addresses))
+
+    def go_there(self):
+        """From now on inputs are made on the GPU, if that gives what the host makes."""
+        self.there, self.key = self.sets_there(), random.getrandbits(63)
+        if not self.there:
+            return self.use(self.key)
+        self.make_here()
+        self.make_there()
+        self.engine.library.wait()
+        if not all(same_bits(self.arrays[name], self.exchange.copy(name)) for name in self.there):
+            self.there = {}
+            self.use(self.key)
+
+    def sets_there(self):
+        """By name where the sets of an input are on the GPU, and what holds them there; nothing without room, or where an input cannot be written."""
+        found, form, varied = {}, self.exchange.form, list(self.varied(self.key))
+        wanted = sum(len(self.sets) * array.nbytes for _, array, _, _ in varied)
+        if wanted * SHARE_OF_FREE > self.engine.library.free_bytes():
+            return {}
+        for name, _, made, _ in varied:
+            held = [form.give(self.sets[k][name], None) for k in (0, -1)[: 1 + (made.how in (MIX, SHUFFLE))]]
+            interfaces = [interface_of(form.memory(one), True) for one in held]
+            if self.exchange.place(name, True)[0] is None or None in interfaces:
+                return {}
+            places = [interface["data"][0] for interface in interfaces]
+            found[name] = ((*places, places[0])[:2], held)
+        return found
 
     def aim_rewriting(self):
         """The calls of a sample find the library's own inputs rewritten, where a library keeps them as NumPy does."""

@@ -275,10 +275,11 @@ class Worker:
         for out in self.outputs.values():
             poisoned(out, self.poison)
 
-    def give(self, arrays):
-        """Inputs as the library has them, and outputs of the harness's own without a result."""
+    def give(self, arrays, is_there=False):
+        """Inputs as the library has them, unless it has these, and outputs of the harness's own without a result."""
         self.exchange.case, self.exchange.inputs = self.case[0], arrays
-        self.exchange.give(arrays)
+        if not is_there:
+            self.exchange.give(arrays)
         if self.into:
             self.into.poison(self.poison)
 
@@ -329,6 +330,8 @@ class Worker:
         self.poison_outputs()
         with self.hooks.refused():
             timing = peer_timing.time_modes(rotation.engine, self.call, command, self.fetched, rotation)
+        if rotation.there:
+            rotation.make_here()
         self.exchange.expect_inverse()
         return {wire.KEY_OK: True, wire.KEY_TIMING: timing}
 
@@ -369,6 +372,8 @@ class Worker:
             perf_counter() - begin
         )
         shared = self.shared(kept[0])
+        if rotation.there:
+            rotation.make_here()
         self.exchange.expect_inverse()
         return {wire.KEY_OK: True, wire.KEY_ENERGY: told, **shared}
 

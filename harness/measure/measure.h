@@ -107,6 +107,8 @@ typedef struct VariedInput {
     bool wide;
 } VariedInput;
 void measure_vary(const VariedInput *input, const void *a, const void *b, void *to);
+/* For vary_gpu() (device/digest.h); valid until it is called again. */
+const struct Vary *measure_varied(const VariedInput *input);
 /* MeasuredWork's between() for them: rewrites the inputs that were named since the last call of measure_rewritten(NULL, ...). */
 void measure_rewritten(const VariedInput *input, const void *a, const void *b, void *to);
 Status measure_rewrite(void *unused, size_t state, bool called);

@@ -166,6 +166,12 @@ static Vary how_varied(const VariedInput *input) {
     return vary_input((VaryHow)input->how, input->key, input->input, first);
 }
 
+const Vary *measure_varied(const VariedInput *input) {
+    static Vary self;
+    self = how_varied(input);
+    return &self;
+}
+
 void measure_rewritten(const VariedInput *input, const void *a, const void *b, void *to) {
     patches.states = 0;
     if (!input) rewritten_count = 0;

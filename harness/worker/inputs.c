@@ -2,6 +2,7 @@
  * parent gives just before it. */
 #include "worker/worker.h"
 
+#include "base/memory.h"
 #include "base/vary.h"
 
 #include <stdlib.h>
@@ -285,9 +286,12 @@ Status inputs_unchanged(const Worker *worker) {
     const Inputs *inputs = &worker->inputs;
     for (int i = 0; i < worker->in_count; i++) {
         const Buffer *in = &worker->buffers_in[i];
+        bool same;
+        TRY(buffer_seems_unchanged(in, &same));
+        if (same) continue; /* nothing is made to be compared */
         const bool varied = inputs->set < 0 && inputs->how[i] != VARY_NOTHING;
         const void *expected = worker->host_in[inputs->set < 0 ? 0 : inputs->set][i].data;
-        void *made = varied && in->bytes > 0 ? malloc(in->bytes) : NULL;
+        void *made = varied && in->bytes > 0 ? hostmemory_allocate(in->bytes) : NULL;
         if (varied && in->bytes > 0 && !made) return status_fail(STATUS_MEMORY, "no memory for the inputs of a sample");
         const Vary how = how_made(worker, i, false);
         if (made)

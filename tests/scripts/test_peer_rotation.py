@@ -1,0 +1,105 @@
+"""Where the inputs of a GPU's library are made: by harness/device/peer_rotation.py, with the host's memory in the place of the GPU's, and vary_all()
+in the place of vary_gpu(), which tests/gpu/timed_selftest.cu compares."""
+
+import ctypes
+import os
+import pathlib
+import sys
+import types
+
+import numpy
+import pytest
+from checkout import SOURCE
+
+sys.path[:0] = [str(SOURCE / "harness" / "device"), str(SOURCE / "impls" / "common")]
+
+import peer_forms  # noqa: E402
+import peer_rotation  # noqa: E402
+
+MEASURE = pathlib.Path(os.environ.get("RUNGS_BUILD", SOURCE / "build/release")) / "lib/librungs_measure.so"
+MIX, VALUE, STEPS, LEVELS, FACTORS, SHUFFLE = 1, 2, 3, 4, 5, 7  # VaryHow in base/vary.h
+
+
+class OnDevice(numpy.ndarray):
+    @property
+    def __cuda_array_interface__(self):
+        return {**self.__array_interface__, "strides": None}
+
+
+class Form(peer_forms.Numpy):
+    types, holds = (OnDevice,), True
+
+    def give(self, array, held):
+        if held is None:
+            return numpy.array(array).view(OnDevice)
+        held[...] = array
+        return held
+
+    def memory(self, given):
+        return given
+
+    def take(self, value):
+        return numpy.array(value)
+
+
+class Engine:
+    def __init__(self, free):
+        self.real, self.made_there, self.c = ctypes.CDLL(MEASURE), 0, self
+        self.library = types.SimpleNamespace(on_gpu=True, wait=lambda: None, free_bytes=lambda: free)
+
+    def __getattr__(self, name):
+        return getattr(self.real, name)
+
+    def vary_gpu(self, how, dtype, n, a, b, to, stream):
+        self.made_there += 1
+        self.real.vary_all(how, dtype, n, a, b, to)
+        return 0
+
+    def stream(self):
+        return None
+
+    def expect_ok(self, status):
+        assert status == 0
+
+    def rewrite(self, state):
+        self.real.measure_rewrite(None, ctypes.c_size_t(state), False)
+
+
+def rotation(sets, how, free=1 << 40):
+    exchange = peer_forms.Exchange({"clock": "numpy", "form": "numpy"})
+    exchange.form = Form()
+    load = lambda arrays, is_there: None if is_there else exchange.give(arrays)  # noqa: E731
+    own = types.SimpleNamespace(expect_kept=lambda deep: None)
+    return peer_rotation.Rotation(sets, [how, 0], Engine(free), load, lambda: None, None, None, exchange, own)
+
+
+def two_sets(dtype="f4"):
+    random = numpy.random.default_rng(1)
+    return [{"x": random.random((1000, 7)).astype(dtype), "w": random.random(500).astype(dtype)} for _ in range(2)]
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("how", [MIX, VALUE, STEPS, LEVELS, FACTORS, SHUFFLE])
+def test_inputs_are_made_where_the_library_has_them(how, dtype):
+    sets = two_sets(dtype)
+    here = rotation(sets, how)
+    before = here.engine.made_there
+    here.use(42)
+    assert here.engine.made_there == before + 1, "on the GPU, once"
+    there = here.exchange.copy("x")
+    here.make_here()
+    assert (there == here.arrays["x"]).all() and not (there == sets[0]["x"]).all()
+    here.exchange.expect_inverse()
+    assert here.rewrites
+
+
+@pytest.mark.parametrize("why", ["no room", "other bits", "not held"])
+def test_otherwise_they_come_from_the_host(why, monkeypatch):
+    if why == "other bits":
+        monkeypatch.setattr(Engine, "vary_gpu", lambda *given: 0)
+    if why == "not held":
+        monkeypatch.setattr(Form, "holds", False)
+    here = rotation(two_sets(), SHUFFLE, free=1000 if why == "no room" else 1 << 40)
+    assert not here.there
+    here.use(42)
+    here.exchange.expect_inverse()
