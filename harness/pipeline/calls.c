@@ -239,28 +239,36 @@ Status check_clock(Session *s, double timeout_seconds, bool last, bool *far) {
 /* ---- Their bits. */
 
 enum { BITS_LEAST = 100, BITS_MOST = 1000 };
-static const double BITS_SHARE = 0.05;   /* of the row's time so far, for more than the least */
-static const double ASKED_SECONDS = 600; /* for a number of calls that was asked for */
+static const double BITS_SHARE = 0.05;      /* of the row's time so far, for more than the least */
+static const double BITS_OF_RUN = 0.1;      /* of the run's time so far, for more processes than a row's first */
+static const double SLOW_SECONDS = 1.0 / 3; /* so slow calls are too few */
+static const double ASKED_SECONDS = 600;    /* for a number of calls that was asked for */
 
-static const char *why_no_bits(const Session *s) {
+/* share: of the run's time so far, for bits. */
+static const char *why_no_bits(const Session *s, double share) {
     const RunOptions *options = s->options;
     if (!s->row->timed) return s->row->why_not_timed;
     if (options->bit_calls == 0 || (options->bit_calls < 0 && options->no_ceilings)) return "turned off";
+    if (options->bit_calls < 0 && row_call_seconds(s->row) > SLOW_SECONDS) return "too few calls fit into a second";
+    if (options->bit_calls < 0 && s->further && share > BITS_OF_RUN) return "a tenth of the run's time was spent on bits";
     return NULL;
 }
 
 Status bits_try(Session *s, double timeout_seconds) {
+    static double spent, began;
     Row *row = s->row;
+    if (began == 0) began = s->began;
     const int asked = s->options->bit_calls;
     const double seconds = asked > 0 ? ASKED_SECONDS : BITS_SHARE * (clock_seconds() - s->began);
     json_t *reply = NULL;
-    row->no_bits_reason = why_no_bits(s);
+    row->no_bits_reason = why_no_bits(s, spent / (clock_seconds() - began));
     if (row->no_bits_reason) return STATUS_OK;
     instance_poison(s->instance);
     json_t *command = json_pack("{s:s, s:i, s:i, s:f}", KEY_DO, DO_BITS, KEY_MIN_SAMPLES, asked > 0 ? asked : BITS_LEAST,
                                 KEY_MAX_SAMPLES, asked > 0 ? asked : BITS_MOST, KEY_SECONDS, seconds);
     Status status = child_ask(s->worker->child, command, timeout_seconds + seconds, &reply);
     if (status == STATUS_OK) bits_read(json_object_get(reply, KEY_BITS), &row->bits);
+    spent += row->bits.seconds;
     if (status == STATUS_OK && row->bits.differ) status = session_take_counts(s->instance, reply);
     json_decref(reply);
     return status == STATUS_OK && row->bits.differ ? compare_outputs(s, DATA_FIRST, "in a repeated call: ", NULL) : status;

@@ -85,6 +85,8 @@ void counts_take(const Session *s, Counter *counter);
 /* The verdict of a pending row whose worker ended well: pass, unless it is faster than the device. Then its counts. The caller
  * stops the counter's worker. bound: index into the op's bounds. */
 void finish_row(const Session *s, Counter *counter);
+/* Seconds of a call, in the row's first mode with times; 0: there is none. */
+double row_call_seconds(const Row *row);
 
 /* ---- series.c: a given number of samples of one variant on one case in one mode, from a worker of their own, verified as by
  * `run`. */

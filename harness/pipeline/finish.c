@@ -227,8 +227,7 @@ static void because(Reasons *reasons, const char *what, const char *why) {
     reasons->used += wrote < 0 ? 0 : (size_t)wrote < room ? (size_t)wrote : room - 1;
 }
 
-/* Of the row's first mode with times. */
-static double call_seconds(const Row *row) {
+double row_call_seconds(const Row *row) {
     for (int m = 0; m < MODE_COUNT; m++)
         if (row->timing[m].count > 0) return row->timing[m].stats.median;
     return 0;
@@ -243,7 +242,7 @@ static const char *why_not(const Session *session) {
     if (session->options->no_counts) return "counting was turned off";
     if (!session->row->timed) return "not timed";
     if (session->item && session->item->uncounted) return "a campaign counts a variant in one case, and no sweeps";
-    if (call_seconds(session->row) > SLOW_SECONDS) return "a call takes more than 1 s";
+    if (row_call_seconds(session->row) > SLOW_SECONDS) return "a call takes more than 1 s";
     return NULL;
 }
 

@@ -49,8 +49,8 @@ def test_wrong_in_one_of_300_calls(worker_folder):
     done, rows = bits(
         worker_folder, *CASES[:6], "--variants", "cpu_wrong_now_and_then", "--bits", "1000", "--no-ceilings"
     )
-    failed = [row for row in rows if row["verdict"] == "fail"]
-    expect(len(failed) >= 4 and all(row["bits"] is None for row in failed), "what differs is compared, too", done)
+    failed = [row for row in rows if row["verdict"] == "fail"]  # less than half of six: in 1 of 40,000 tries
+    expect(len(failed) >= 3 and all(row["bits"] is None for row in failed), "what differs is compared, too", done)
     expect(any(row["reason"].startswith("in a repeated call: y[") for row in failed), "and the reason says so", done)
 
 
