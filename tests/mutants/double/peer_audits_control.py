@@ -10,6 +10,7 @@ import numpy_double
 from numpy_double import supports  # noqa: F401
 
 VARIANT = {"summary": "mutant: is right, and sets hooks as libraries do", "origin": "tests", "framework": "numpy"}
+handled = []
 
 
 def prepare(case, tunables, shapes):
@@ -17,7 +18,9 @@ def prepare(case, tunables, shapes):
     code = ctypes.cast(ctypes.CDLL(numpy._core._multiarray_umath.__file__).PyInit__multiarray_umath, ctypes.c_void_p)
     set_handler = ctypes.CDLL(None).signal
     set_handler.argtypes = [ctypes.c_int, ctypes.c_void_p]
-    set_handler(signal.SIGUSR2, code)  # nobody sends it
+    for number in (signal.SIGUSR2, signal.SIGBUS) if not handled else ():  # nobody sends them
+        set_handler(number, code)
+    handled.append(code)
     return numpy_double.prepare(case, tunables, shapes)
 
 
