@@ -2,6 +2,8 @@
 results, outside the clock, and inverts what it made. A result is known by its exact type, which is taken from the library before the peer's
 file is imported: a future, a lazy object or a class of the peer's own is none. Strings are an Arrow column in between."""
 
+import contextlib
+import functools
 import math
 import random
 import warnings
@@ -56,6 +58,10 @@ class Numpy:
     def __init__(self, device=None):
         del device  # of PyTorch's tensors
 
+    def alone(self):
+        """A context in which the library calls no hook."""
+        return contextlib.nullcontext()
+
     def give(self, array, held):
         return array
 
@@ -83,12 +89,19 @@ class Torch(Numpy):
         import torch
 
         self.torch, self.device, self.types = torch, device, (torch.Tensor,)
-        self.detach, self.cpu, self.numpy, self.view = (
+        self.detach, self.cpu, self.numpy, self.view, self.copy = (
             torch.Tensor.detach,
             torch.Tensor.cpu,
             torch.Tensor.numpy,
             torch.Tensor.view,
+            torch.Tensor.copy_,
         )
+        self.no_function, self.no_dispatch = torch._C.DisableTorchFunction, torch._C._DisableTorchDispatch
+
+    @contextlib.contextmanager
+    def alone(self):
+        with self.no_function(), self.no_dispatch():
+            yield
 
     def give(self, array, held):
         name = array.dtype.name
@@ -97,7 +110,7 @@ class Torch(Numpy):
             warnings.simplefilter("ignore", UserWarning)  # of memory that must not be written
             tensor = self.torch.from_numpy(array.view(f"i{array.itemsize}") if own else array)
             tensor = self.view(tensor, own) if own else tensor  # PyTorch has it, but not from NumPy
-            return tensor.to(self.device, copy=True) if held is None else held.copy_(tensor)
+            return tensor.to(self.device, copy=True) if held is None else self.copy(held, tensor)
 
     def memory(self, given):
         return given if given.is_cuda else self.take(given)
@@ -140,11 +153,12 @@ class Numba(OnGpu):
 
         self.to_device, example = cuda.to_device, cuda.device_array(1)
         self.types, self.copy_to_host = (type(example),), type(example).copy_to_host
+        self.copy_to_device = type(example).copy_to_device
 
     def give(self, array, held):
         if held is None:
             return self.to_device(array) if array.size else None
-        held.copy_to_device(array)
+        self.copy_to_device(held, array)
         return held
 
     def take(self, value):
@@ -427,6 +441,17 @@ def logarithm(array):
         return numpy.log(array.astype("f8")).astype(array.dtype)
 
 
+def alone(method):
+    """No hook of the library's own is called meanwhile."""
+
+    @functools.wraps(method)
+    def guarded(self, *given):
+        with self.form.alone():
+            return method(self, *given)
+
+    return guarded
+
+
 class Exchange:
     """Between NumPy's arrays by the op's names and the library's forms, of one variant."""
 
@@ -441,9 +466,15 @@ class Exchange:
         self.arrays, self.given, self.case, self.inputs = {}, {}, {}, {}
 
     def release(self):
-        """What run() got, but for memory that is written again."""
+        """What run() got, but for memory that is written again: the library's own arrays, as they were given."""
         self.given = {name: form for name, form in self.given.items() if self.form.holds}
+        for name, form in self.given.items():
+            if form is not None and type(form) not in self.form.types:
+                raise Failure(
+                    "check", f"input {name} has become a {type(form).__qualname__}; run() must leave it as it is"
+                )
 
+    @alone
     def give(self, arrays):
         """What run() gets of these inputs."""
         self.arrays = grouped(arrays) | {name: logarithm(arrays[name]) for name in self.variant.get("logarithms", ())}
@@ -455,6 +486,7 @@ class Exchange:
         given = {name: form for name, form in self.given.items() if isinstance(self.arrays[name], numpy.ndarray)}
         return {name: form for name, form in given.items() if form is not None}
 
+    @alone
     def place(self, name, on_gpu):
         """Where the library seems to keep this input, one number behind the other, and what holds that memory; (None, None): not so."""
         if name in self.variant.get("logarithms", ()):
@@ -467,10 +499,12 @@ class Exchange:
         size = math.prod(interface["shape"]) * int(interface["typestr"][2:])
         return (interface["data"][0], memory) if size == array.nbytes else (None, None)
 
+    @alone
     def copy(self, name):
         """NumPy's array of this input as it is now."""
         return self.form.take(self.numbers()[name])
 
+    @alone
     def expect_inverse(self):
         """Raises unless the library's inputs, converted back, equal what they were made from: only run() computes, and it must not write to them."""
         for name, array in self.arrays.items():
@@ -514,6 +548,7 @@ class Exchange:
             f"output {name}: run() gives a {kind.__module__}.{kind.__qualname__}; an array of {known} is expected",
         )
 
+    @alone
     def results(self, value, rooms):
         """NumPy's arrays of what a call gave, by the names of `rooms`."""
         found, columns = {}, grouped(rooms)

@@ -103,3 +103,34 @@ def test_otherwise_they_come_from_the_host(why, monkeypatch):
     assert not here.there
     here.use(42)
     here.exchange.expect_inverse()
+
+
+def test_no_hook_of_pytorch_sees_inputs_written():
+    torch = pytest.importorskip("torch")
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Functions(TorchFunctionMode):
+        def __torch_function__(self, function, types, given=(), named=None):
+            seen.append(function)
+            return function(*given, **(named or {}))
+
+    class Dispatched(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, given=(), named=None):
+            seen.append(function)
+            return function(*given, **(named or {}))
+
+    exchange = peer_forms.Exchange({"framework": "torch"})
+    given = exchange.give({"x": numpy.zeros(5)})["x"]
+    given.copy_ = seen.append
+    with Dispatched(), Functions():
+        exchange.give({"x": numpy.ones(5)})
+        exchange.place("x", False)
+        exchange.expect_inverse()
+        assert not seen
+        assert (given + 1 == 2).all() and seen, "they are on"
+    given.__class__ = type("Other", (torch.Tensor,), {})
+    with pytest.raises(peer_forms.Failure, match="input x has become a Other"):
+        exchange.release()
