@@ -31,6 +31,9 @@ class Library:
     def wait(self):
         pass
 
+    def free_bytes(self):
+        return 0
+
 
 class Torch(Library):
     on_gpu = captures = True

@@ -108,8 +108,11 @@ class Rotation:
         self.release()
         self.collect()
         self.own.expect_kept(deep)
+        places = {name: self.exchange.place(name, True)[0] for name in self.there}
+        if None in places.values():  # a call has put an input elsewhere
+            self.there = {}
         if self.there:
-            self.make_there()
+            self.make_there(places)
         else:
             self.make_here()
         self.load(dict(self.arrays), is_there=bool(self.there))
@@ -121,11 +124,12 @@ class Rotation:
             self.vary_input(made, *sets, array.ctypes.data)
             array.flags.writeable = False
 
-    def make_there(self):
-        """The library's own, on the GPU; NumPy's stay those of an older key."""
+    def make_there(self, places):
+        """The library's own, at these places on the GPU, where nothing of the peer's may run until all are made; NumPy's stay those of an older
+        key."""
+        stream = self.engine.stream()
         for name, array, made, _ in self.varied(self.key):
-            to, _ = self.exchange.place(name, True)
-            addresses = [ctypes.c_void_p(address) for address in (*self.there[name][0], to, self.engine.stream())]
+            addresses = [ctypes.c_void_p(address) for address in (*self.there[name][0], places[name], stream)]
             how, count = ctypes.c_void_p(self.how_varied(made)), ctypes.c_size_t(array.size)
             self.engine.expect_ok(self.engine.c.vary_gpu(how, made.dtype, count, *addresses))
 
@@ -135,7 +139,7 @@ class Rotation:
         if not self.there:
             return self.use(self.key)
         self.make_here()
-        self.make_there()
+        self.make_there({name: self.exchange.place(name, True)[0] for name in self.there})
         self.engine.library.wait()
         if not all(same_bits(self.arrays[name], self.exchange.copy(name)) for name in self.there):
             self.there = {}

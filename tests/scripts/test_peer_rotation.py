@@ -105,6 +105,28 @@ def test_otherwise_they_come_from_the_host(why, monkeypatch):
     here.exchange.expect_inverse()
 
 
+def test_an_input_that_a_call_has_put_elsewhere_comes_from_the_host(monkeypatch):
+    here = rotation(two_sets(), SHUFFLE)
+    before = here.engine.made_there
+    monkeypatch.setattr(here.exchange, "place", lambda name, on_gpu: (None, None))
+    here.use(42)
+    assert here.engine.made_there == before and not here.there
+    here.exchange.expect_inverse()
+
+
+def test_eight_bit_floats_of_pytorch():
+    pytest.importorskip("torch")
+    types, exchange = pytest.importorskip("ml_dtypes"), peer_forms.Exchange({"framework": "torch"})
+    for dtype in (types.float8_e4m3fn, types.float8_e5m2, types.bfloat16):
+        exchange.forget()
+        bits = numpy.arange(256, dtype="u1").view("u1").repeat(2).view(dtype)
+        for array in (bits, bits[::-1].copy()):
+            array.flags.writeable = False
+            exchange.give({"x": array})
+            exchange.expect_inverse()
+            assert exchange.place("x", False)[0]
+
+
 def test_no_hook_of_pytorch_sees_inputs_written():
     torch = pytest.importorskip("torch")
     from torch.overrides import TorchFunctionMode
