@@ -55,17 +55,20 @@ static Status take_once(const SamplingSource *source, SamplePlace place, Sample 
     return STATUS_OK;
 }
 
+static bool counts(const Sample *sample) {
+    return !sample->place.pilot || (sample->seconds > KEEP_PILOT_SECONDS && !sample->again);
+}
+
 static Status take(const SamplingSource *source, SamplePlace place, Sample *sample) {
     const MeasuredWork *work = source->work;
     TRY(take_once(source, place, sample));
-    const bool counts = !place.pilot || (sample->seconds > KEEP_PILOT_SECONDS && !sample->again);
-    while (counts && again(source->pace->throttling, place.pilot)) {
+    while (counts(sample) && again(source->pace->throttling, place.pilot)) {
         if (work->after) TRY(work->after(work->context));
         TRY(take_once(source, place, sample));
     }
     if (!(sample->seconds >= 0))
         return status_fail(STATUS_INTERNAL, "%s: a sample took %a seconds", sample->place.mode, sample->seconds);
-    if (place.pilot && counts) sample->place.count = sampling_count(source->pace, sample->wall);
+    if (place.pilot && counts(sample)) sample->place.count = sampling_count(source->pace, sample->wall);
     if (work->taken && sample->place.count > 0) TRY(work->taken(work->context, &sample->place));
     return work->after ? work->after(work->context) : STATUS_OK;
 }
