@@ -100,6 +100,30 @@ def test_rows_of_a_claim_come_from_the_processes_of_the_tier(folder, tier, count
 
 
 @needs_release
+def test_a_process_that_was_skipped_is_not_started_again(folder):
+    """Each process has its row, in order, also behind an interruption."""
+    scenario, rows = folder / "skipped.yaml", folder / "out/rows.jsonl"
+    claim = CLAIM.replace("cpu_right", "peer_right").replace('"n=1003 seed=1 dtype=f64', '"n=1003 seed=1 dtype=bf16')
+    text = SCENARIO.replace("[cpu_right, cpu_zeros]", "[peer_right]").replace("[f64]", "[f64, bf16]")
+    scenario.write_text(text.replace("n: [1003, 100003], seed: [1, 2]", "n: [1003, 100003], seed: [1]") + claim)
+    words = ("reproduce", scenario, "--out", folder / "out", "--full")
+    for resume in ((), ("--resume",)):
+        done = call(*words, *resume, program=MUTANTS)
+        claimed = [
+            row for row in rows_of(rows) if (row["params"]["n"], row["dtype"]) in ((1003, "bf16"), (100003, "f64"))
+        ]
+        verdicts = [row["verdict"] for row in claimed]
+        expect(verdicts == ["skip", "pass"] * 5, f"a row of each process: {verdicts}", done)
+        skips = [row for row in claimed if row["verdict"] == "skip"]
+        expect(len({row["reason"] for row in skips}) == 1, "with the same reason", done)
+        served = [row["worker"] is not None for row in skips]
+        expect(served == [True, *[bool(resume)], *[False] * 3], f"one worker in a run: {served}", done)
+        lines = rows.read_text().splitlines(keepends=True)
+        kept = next(at for at, line in enumerate(lines) if json.loads(line) == skips[1])
+        rows.write_text("".join(lines[:kept]))
+
+
+@needs_release
 def test_a_dry_run_tells_the_rows_of_a_tier(folder):
     """What the scenario keeps for a full campaign, and what --dry-run tells of each tier: the rows that are then made."""
     scenario = folder / "kept.yaml"
