@@ -119,6 +119,9 @@ Status measure_rewrite_gpu(void *stream, size_t state, bool called);
 void measure_watch(void);
 /* MeasuredWork's rested(). */
 Status measure_rested(void *unused);
+/* Around a sample of a library, before Python goes on, which would run a handler that takes itself away. */
+void measure_look_at_handlers(void);
+Status measure_check_handlers(void);
 /* Seconds that the threads ran from measure_watch() to the beginning of the sample's clock. */
 double measure_worked(void);
 

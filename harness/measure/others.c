@@ -1,9 +1,11 @@
-/* others.c - do the threads of a library rest before its calls? */
+/* others.c - do the threads of a library rest before its calls? And do its calls leave handlers of signals? */
 #include "base/clock.h"
 #include "base/process.h"
 #include "measure/measure.h"
 
 #include <math.h>
+#include <signal.h>
+#include <string.h>
 #include <time.h>
 
 static const double REST_SECONDS = 1e-3, PATIENCE_SECONDS = 0.3; /* for pools that spin before they sleep */
@@ -37,4 +39,23 @@ Status measure_rested(void *unused) {
 
 double measure_worked(void) {
     return worked;
+}
+
+static void (*handlers[NSIG])(int);
+
+static void (*handler_of(int number))(int) {
+    struct sigaction action;
+    return sigaction(number, NULL, &action) == 0 ? action.sa_handler : SIG_DFL;
+}
+
+void measure_look_at_handlers(void) {
+    for (int number = 1; number < NSIG; number++) handlers[number] = handler_of(number);
+}
+
+Status measure_check_handlers(void) {
+    for (int number = 1; number < NSIG; number++)
+        if (handler_of(number) != handlers[number])
+            return status_fail(STATUS_CHECK, "in a call, sets a handler of signal %d (%s), which would compute outside of every sample",
+                               number, strsignal(number));
+    return STATUS_OK;
 }

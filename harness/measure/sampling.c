@@ -47,7 +47,9 @@ static Status take_once(const SamplingSource *source, SamplePlace place, Sample 
     const double begin = clock_seconds();
     ranges_begin(place.pilot ? "pilot" : "sample", mode_name(source->mode));
     Status status = sampling_prepare(source, sample);
+    if (source->work->rested) measure_look_at_handlers();
     if (status == STATUS_OK) status = source->take(source->context, sample);
+    if (status == STATUS_OK && source->work->rested) status = measure_check_handlers();
     ranges_end();
     TRY(status);
     sample->wall = clock_seconds() - begin;

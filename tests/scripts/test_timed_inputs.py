@@ -148,6 +148,7 @@ NO_GAIN = {
     "peer_cheat_last_of_sample": ("peer_right", "double n=5003 input=normal", "hot"),
     "peer_cheat_finalizer": ("peer_right", "double n=1e6 input=normal", "cold"),
     "peer_cheat_garbage": ("peer_right", "double n=1e6 input=normal", "cold"),
+    "peer_cheat_signal_gone": ("peer_right", "double n=1e6 input=normal", "cold"),
     "peer_cheat_native_detour": ("peer_right", "double n=1e6 input=normal", "cold"),
 }
 
