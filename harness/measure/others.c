@@ -55,7 +55,8 @@ void measure_look_at_handlers(void) {
 Status measure_check_handlers(void) {
     for (int number = 1; number < NSIG; number++)
         if (handler_of(number) != handlers[number])
-            return status_fail(STATUS_CHECK, "in a call, sets a handler of signal %d (%s), which would compute outside of every sample",
-                               number, strsignal(number));
+            return status_fail(STATUS_CHECK,
+                               "in a call, sets a handler of signal %d (%s), which would compute outside of every sample", number,
+                               strsignal(number));
     return STATUS_OK;
 }
