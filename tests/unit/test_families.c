@@ -412,6 +412,43 @@ static void rows_come_in_another_order(void **state) {
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) check_rows(counts[i], 1000 + i, i % 2);
 }
 
+/* As a GPU makes it: by itself. */
+static double element(const Vary *how, size_t i, const double *a, const double *b) {
+    if (how->how == VARY_MIX) return vary_takes(vary_bits(how, i / VARY_BITS), i, a[i], b[i]) ? b[i] : a[i];
+    if (how->how != VARY_SHUFFLE) return vary_number(how, i, a[i]);
+    const size_t from = order_source(&how->rows.order, i);
+    return vary_shuffled(a[i], vary_bits(how, i / VARY_BITS) >> i % VARY_BITS & 1 ? b[from] : a[from]);
+}
+
+static void inputs_are_made_in_parts_as_element_by_element(void **state) {
+    (void)state;
+    enum { N = 20011 };
+    const VaryHow hows[] = {VARY_MIX, VARY_VALUE, VARY_STEPS, VARY_LEVELS, VARY_FACTORS, VARY_SHUFFLE};
+    double *a = draw("normal", 1, 0, N), *b = draw("normal", 2, 0, N), *x = calloc(N, sizeof *x);
+    unsigned char *text = malloc(N), *turned = malloc(N);
+    const Array in = array_1d("x", DTYPE_F64, N);
+    a[7] = INFINITY, a[4000] = NAN, b[8] = -INFINITY, b[64] = NAN, a[63] = -0.0;
+    for (size_t i = 0; i < N; i++) text[i] = (unsigned char)(i * 7);
+    for (size_t h = 0; h < sizeof hows / sizeof *hows; h++) {
+        const Vary how = vary_input(hows[h], 12345 + h, 0, &in);
+        for (size_t begin = 0, end; begin < N; begin = end) { /* 1, 2, ... of them, as far as they go */
+            end = begin + begin % 130 + 1 < N ? begin + begin % 130 + 1 : N;
+            vary_some(&how, DTYPE_F64, begin, end, a, b, x);
+        }
+        for (size_t i = 0; i < N; i++) {
+            const double y = element(&how, i, a, b);
+            if (memcmp(&x[i], &y, sizeof y) != 0) fail_msg("how %d: element %zu is %a, not %a", (int)hows[h], i, x[i], y);
+        }
+    }
+    const Vary letters = vary_open(VARY_LETTERS, 5, N);
+    for (size_t begin = 0, end; begin < N; begin = end) {
+        end = begin + begin % 130 + 1 < N ? begin + begin % 130 + 1 : N;
+        vary_some(&letters, DTYPE_U8, begin, end, text, NULL, turned);
+    }
+    for (size_t i = 0; i < N; i++) assert_int_equal(turned[i], vary_turned(rng_at(letters.element_key, i / 8), i, text[i]));
+    free(a), free(b), free(x), free(text), free(turned);
+}
+
 static void rewritten_inputs_are_of_their_kind(void **state) {
     (void)state;
     enum { N = 5000 };
@@ -450,6 +487,7 @@ int main(void) {
         cmocka_unit_test(series_are_real_and_tiled),
         cmocka_unit_test(rows_come_in_another_order),
         cmocka_unit_test(rewritten_inputs_are_of_their_kind),
+        cmocka_unit_test(inputs_are_made_in_parts_as_element_by_element),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
