@@ -162,8 +162,13 @@ class Hooks:
     ALWAYS_REFUSED = ("setprofile", "settrace", "_setprofileallthreads", "_settraceallthreads")
     TOOLS = range(6)  # that sys.monitoring gives
 
-    def __init__(self):
-        self.timing = False
+    def __init__(self, measure=None):
+        """measure: librungs_measure.so; None: what is set past Python is not seen."""
+        self.timing, self.added, self.count = False, 0, lambda: self.added
+        if measure:
+            c = ctypes.CDLL(measure)
+            ctypes.pythonapi.PySys_AddAuditHook(c.measure_hook, None)
+            self.count = c.measure_hooks
         for name in self.ALWAYS_REFUSED:
             self.guard(sys, name, lambda: True)
         self.audits, self.add_audit = [], sys.addaudithook
@@ -195,7 +200,14 @@ class Hooks:
         """Python removes none: one that can be emptied."""
         kept = [hook]
         self.audits.append(kept)
+        self.added += 1
         self.add_audit(lambda event, given: kept[0](event, given) if kept else None)
+
+    def expect_known(self):
+        if self.count() != self.added:
+            raise Failure(
+                "check", "sets an audit hook past sys.addaudithook(), which would compute outside of every sample"
+            )
 
     def drop(self):
         """What was set is called no more."""

@@ -175,7 +175,7 @@ class Worker:
             objects = (self, self.exchange, *self.exchange.forms, *filter(None, [self.into]))
             kinds = {kind for form in self.exchange.forms for given in form.types for kind in given.__mro__}
             clocks = [torch.cuda.Event] if (torch := sys.modules.get("torch")) else []
-            self.hooks = Hooks()
+            self.hooks = Hooks(self.measure)
             libraries = (builtins, sys.modules["numpy"], *clocks, *kinds)
             self.own = Own([sys.modules[name] for name in names], libraries, objects, form_of(self.facts))
 
@@ -286,6 +286,7 @@ class Worker:
     def shared(self, outputs):
         """Copies what a call gave to where the parent reads it, before a thread can add to it; `counts` for the reply, if the sizes depend on the
         data."""
+        self.hooks.expect_known()
         self.own.expect_near()
         with self.quiet():
             given = self.exchange.results(outputs, self.outputs)

@@ -122,6 +122,9 @@ Status measure_rested(void *unused);
 /* Around a sample of a library, before Python goes on, which would run a handler that takes itself away. */
 void measure_look_at_handlers(void);
 Status measure_check_handlers(void);
+/* An audit hook of Python's, which counts those that are set after it. */
+int measure_hook(const char *event, void *given, void *told);
+int measure_hooks(void);
 /* Seconds that the threads ran from measure_watch() to the beginning of the sample's clock. */
 double measure_worked(void);
 

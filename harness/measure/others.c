@@ -60,3 +60,15 @@ Status measure_check_handlers(void) {
                                strsignal(number));
     return STATUS_OK;
 }
+
+static int hooks;
+
+int measure_hook(const char *event, void *given, void *told) {
+    (void)given, (void)told;
+    hooks += strcmp(event, "sys.addaudithook") == 0;
+    return 0;
+}
+
+int measure_hooks(void) {
+    return hooks;
+}

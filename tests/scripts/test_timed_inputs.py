@@ -149,6 +149,7 @@ NO_GAIN = {
     "peer_cheat_finalizer": ("peer_right", "double n=1e6 input=normal", "cold"),
     "peer_cheat_garbage": ("peer_right", "double n=1e6 input=normal", "cold"),
     "peer_cheat_signal_gone": ("peer_right", "double n=1e6 input=normal", "cold"),
+    "peer_cheat_native_hook": ("peer_right", "double n=1e6 input=normal", "cold"),
     "peer_cheat_native_detour": ("peer_right", "double n=1e6 input=normal", "cold"),
 }
 
