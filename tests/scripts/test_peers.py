@@ -15,7 +15,6 @@ import sys
 import tempfile
 import threading
 import time
-import types
 
 SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 WORKER = SOURCE / "harness" / "device" / "peer_worker.py"
@@ -616,7 +615,7 @@ def test_what_the_library_has_is_what_it_was_given():
     import peer_forms
 
     exchange = peer_forms.Exchange({"framework": "numpy"})
-    exchange.form = types.SimpleNamespace(give=lambda array, held: array.copy(), take=lambda value: value)
+    exchange.form.give = lambda array, held: array.copy()
     x = numpy.arange(8.0)
     for wrong in (
         lambda given: given * 2,
