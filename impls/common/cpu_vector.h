@@ -102,6 +102,28 @@ static inline void scan_store(void *to, const void *from, size_t bytes, bool pas
     memcpy(to, from, bytes);
 }
 
+/* One vector, past the caches if so asked; then `to` is aligned to it. */
+ALWAYS_INLINE void scan_put(void *to, const void *vector, bool past_caches) {
+#if defined __AVX512F__
+    if (past_caches) {
+        _mm512_stream_si512(to, _mm512_loadu_si512(vector));
+        return;
+    }
+#elif defined __AVX__
+    if (past_caches) {
+        _mm256_stream_si256(to, _mm256_loadu_si256(vector));
+        return;
+    }
+#elif defined __SSE2__
+    if (past_caches) {
+        _mm_stream_si128(to, _mm_loadu_si128(vector));
+        return;
+    }
+#endif
+    (void)past_caches;
+    memcpy(to, vector, SCAN_BYTES);
+}
+
 /* After the last store past the caches of a thread. */
 static inline void scan_store_fence(void) {
 #ifdef __SSE2__

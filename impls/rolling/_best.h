@@ -32,8 +32,7 @@ typedef struct BestJob {
     bool past_caches; /* the output is too large to stay in a cache */
     int threads;
     size_t tile, tiles; /* elements per tile; tiles, the last perhaps not full */
-    size_t back, rest;  /* w - 1 = back * tile + rest: a window that ends at place j of a tile begins back tiles before it
-                           (j >= rest), or back + 1 */
+    size_t back, rest;  /* w - 1 = back * tile + rest: back - 1 whole tiles in each window, rest elements in each tail */
     TileSum *sums;      /* per tile */
     TileSum *fronts;    /* front_room per thread */
     size_t front_room;

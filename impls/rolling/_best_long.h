@@ -1,9 +1,10 @@
 /* _best_long.h - long windows, w > 64: tiles. Part of _best_f32.c and _best_f64.c, as _best_short.h, whose helpers it uses.
  *
- * A window is the tail of one tile, whole tiles, and the head of another. Heads and tails are scanned in registers, once per tile:
- * a vector of L lanes in log2(L) shuffles and operations, then one more to join it to what came before, about one cycle per element
- * where a serial scan waits four. Moments are kept about each part's own first (head) or last (tail) element, which every use of
- * that part contains, and joined by Chan's rule. */
+ * The windows that end in a tile begin w - 1 earlier, so that lane k of a vector of tails belongs to lane k of the heads. What
+ * follows the last of their first elements, up to the next tile, belongs to every tail: it is added up first (reduce). Then tails
+ * are scanned backward into the first-level cache, heads forward in registers, and joined as they come: a vector of L lanes in
+ * log2(L) shuffles and operations, then one more to join it to what came before. Moments are kept about each part's own first
+ * (head) or last (tail) element, which every use of that part contains, and joined by Chan's rule. */
 #pragma once
 
 #include "_best_short.h"
@@ -42,79 +43,80 @@ ALWAYS_INLINE Vector vector_total(bool forward, Vector v) {
     return forward ? __builtin_shuffle(v, LANE_INDEX(SCAN_LAST, 0)) : __builtin_shuffle(v, LANE_INDEX(SCAN_FIRST, 0));
 }
 
-/* Scans `tile` elements (a multiple of the lanes). one[k]: the sum or extreme of x[0..k], or of x[k..tile-1]. Moments: one is the
- * mean less `shift`, two the sum of squares about the mean; per_count[k] is the reciprocal of how many elements k stands for.
- * Returns whether an element is NaN (extremes only: they lose NaN here). */
-ALWAYS_INLINE bool scan_elements(ScanKind kind, bool forward, size_t tile, const real *restrict x, real shift,
-                                 const real *restrict per_count, real *restrict one, real *restrict two) {
-    const Vector none = (Vector){0} + (kind == SCAN_MIN ? (real)INFINITY : kind == SCAN_MAX ? (real)-INFINITY : 0);
-    Vector before = none, squares_before = none;
-    Lanes unordered = {0};
-    for (size_t step = 0; step < tile; step += LANES) {
-        const size_t k = forward ? step : tile - LANES - step;
-        Vector v = vector_load(x + k);
-        if (kind == SCAN_MIN || kind == SCAN_MAX) unordered |= v != v;
-        if (kind == SCAN_MOMENTS) v -= shift;
-        const Vector s = vector_scan(kind, forward, v, none);
-        const Vector sum = vector_join(kind, s, before);
-        before = vector_join(kind, before, vector_total(forward, s));
-        if (kind == SCAN_MOMENTS) {
-            const Vector q = vector_scan(kind, forward, v * v, none);
-            const Vector mean = sum * vector_load(per_count + k);
-            const Vector m2 = (q + squares_before) - sum * mean;
-            squares_before += vector_total(forward, q);
-            vector_store(one + k, mean);
-            vector_store(two + k, (Vector)((Lanes)m2 & ~(m2 < 0))); /* never below 0; NaN stays */
-        } else {
-            vector_store(one + k, sum);
-        }
+/* What elements add up to, in all lanes: a sum or an extreme; of moments also the sum of squares, both about a shift; of extremes,
+ * which lose a NaN, not 0 in some lane of `nan` if there was one. */
+typedef struct Carry {
+    Vector sum, squares;
+    Lanes nan;
+} Carry;
+
+ALWAYS_INLINE Vector none_of(ScanKind kind) {
+    return (Vector){0} + (kind == SCAN_MIN ? (real)INFINITY : kind == SCAN_MAX ? (real)-INFINITY : 0);
+}
+
+/* Each lane of v with all lanes before it (forward) or behind it, and with `before`, which v joins. */
+ALWAYS_INLINE Vector scan_on(ScanKind kind, bool forward, Vector v, Vector *before) {
+    const Vector s = vector_scan(kind, forward, v, none_of(kind)), joined = vector_join(kind, s, *before);
+    *before = vector_join(kind, *before, vector_total(forward, s));
+    return joined;
+}
+
+/* The scanned sums or extremes. Of moments: means less the shift, and in *m2 sums of squares about the means. */
+ALWAYS_INLINE Vector scan_part(ScanKind kind, bool forward, Vector v, Vector shift, const real *per_count, Carry *before,
+                               Vector *m2) {
+    if (kind == SCAN_MIN || kind == SCAN_MAX) before->nan |= v != v;
+    if (kind != SCAN_MOMENTS) return scan_on(kind, forward, v, &before->sum);
+    const Vector apart = v - shift, squares = scan_on(kind, forward, apart * apart, &before->squares);
+    const Vector sum = scan_on(kind, forward, apart, &before->sum), mean = sum * vector_load(per_count);
+    const Vector spread = squares - sum * mean;
+    *m2 = (Vector)((Lanes)spread & ~(spread < 0)); /* never below 0; NaN stays */
+    return mean;
+}
+
+/* The `count` elements that end before `end`; whole vectors are read, of the first one perhaps only the last lanes used. */
+ALWAYS_INLINE Carry reduce(ScanKind kind, const real *end, size_t count, Vector shift) {
+    const Vector none = none_of(kind), start = kind == SCAN_MOMENTS ? shift : (Vector){0};
+    const size_t left = count % LANES, whole = count - left;
+    const real *first = end - (left > 0 ? whole : 0) - LANES;
+    Lanes lane = {0};
+    for (int l = 0; l < LANES; l++) lane[l] = l;
+    const Lanes use = lane >= (Lanes){0} + (int)(LANES - left);
+    Vector sum = (Vector)(((Lanes)(vector_load(first) - start) & use) | ((Lanes)none & ~use)), squares = sum * sum;
+    Lanes nan = sum != sum;
+    for (size_t done = 0; done < whole; done += LANES) {
+        const Vector v = vector_load(end - done - LANES) - start;
+        sum = vector_join(kind, sum, v);
+        squares += v * v;
+        nan |= v != v;
     }
+    Carry self = {.sum = vector_total(true, vector_scan(kind, true, sum, none)), .nan = nan};
+    if (kind == SCAN_MOMENTS) self.squares = vector_total(true, vector_scan(kind, true, squares, none));
+    return self;
+}
+
+enum { TILE = BEST_TILE_BYTES / sizeof(real), AHEAD = 4 * TILE /* elements that are asked for early */ };
+
+/* Lane by lane of a tile. */
+typedef struct TileWork {
+    real tail[TILE] BEST_ALIGNED, tail_m2[TILE] BEST_ALIGNED;
+    real per_head[TILE] BEST_ALIGNED, per_tail[TILE] BEST_ALIGNED; /* reciprocals of their counts */
+    real share[TILE] BEST_ALIGNED, cross[TILE] BEST_ALIGNED;       /* of the head in head and tail; that times the tail's count */
+    real out[TILE] BEST_ALIGNED, padded_head[TILE] BEST_ALIGNED, padded_tail[2 * TILE] BEST_ALIGNED;
+} TileWork;
+
+ALWAYS_INLINE bool lost_nan(ScanKind kind, const Carry *carry) {
     int64_t lanes[SCAN_BYTES / sizeof(int64_t)], any = 0;
-    memcpy(lanes, &unordered, sizeof lanes);
+    if (kind == SCAN_SUM || kind == SCAN_MOMENTS) return false;
+    memcpy(lanes, &carry->nan, sizeof lanes);
     for (size_t l = 0; l < SCAN_BYTES / sizeof(int64_t); l++) any |= lanes[l];
     return any != 0;
 }
 
-/* One tile's scan: see scan_elements. */
-typedef struct Scan {
-    real one[BEST_TILE_BYTES / sizeof(real)] BEST_ALIGNED;
-    real two[BEST_TILE_BYTES / sizeof(real)] BEST_ALIGNED;
-    real shift;
-    bool has_nan;
-} Scan;
-
-typedef struct TileWork {
-    Scan head, tail;
-    real out[BEST_TILE_BYTES / sizeof(real)] BEST_ALIGNED;
-    real padded[BEST_TILE_BYTES / sizeof(real)] BEST_ALIGNED;
-    real per_head[BEST_TILE_BYTES / sizeof(real)] BEST_ALIGNED; /* 1 / (k + 1) */
-    real per_tail[BEST_TILE_BYTES / sizeof(real)] BEST_ALIGNED; /* 1 / (tile - k) */
-} TileWork;
-
-ALWAYS_INLINE void scan_tile(const BestJob *job, ScanKind kind, bool forward, size_t t, TileWork *work) {
-    Scan *scan = forward ? &work->head : &work->tail;
-    const size_t tile = job->tile, left = job->n - t * tile;
-    const real *x = (const real *)job->x + t * tile;
-    scan->shift = x[forward ? 0 : tile - 1];
-    if (left < tile) { /* the last tile; only heads of it are needed, so that what follows the end does not matter */
-        memcpy(work->padded, x, left * sizeof *x);
-        for (size_t k = left; k < tile; k++) work->padded[k] = scan->shift;
-        x = work->padded;
-    }
-    scan->has_nan =
-        scan_elements(kind, forward, tile, x, scan->shift, forward ? work->per_head : work->per_tail, scan->one, scan->two);
-    if (!scan->has_nan) return;
-    double extreme = (double)x[forward ? 0 : tile - 1]; /* again, one by one, with care for NaN */
-    for (size_t step = 0; step < tile; step++) {
-        const size_t k = forward ? step : tile - 1 - step;
-        scan->one[k] = (real)(extreme = extreme_of(kind, extreme, (double)x[k]));
-    }
-}
-
-/* The scanned head as the summary of its whole tile. */
-ALWAYS_INLINE TileSum tile_sum(const BestJob *job, ScanKind kind, const Scan *head) {
-    const double one = (double)head->one[job->tile - 1];
-    return kind == SCAN_MOMENTS ? (TileSum){(double)head->shift + one, (double)head->two[job->tile - 1]} : (TileSum){one, 0};
+/* A whole tile, of moments about its first element. */
+ALWAYS_INLINE TileSum tile_sum(const BestJob *job, ScanKind kind, real first, const Carry *carry) {
+    const double sum = (double)carry->sum[0], mean = sum / (double)job->tile, m2 = (double)carry->squares[0] - sum * mean;
+    if (lost_nan(kind, carry)) return (TileSum){NAN, 0};
+    return kind == SCAN_MOMENTS ? (TileSum){(double)first + mean, m2 < 0 ? 0 : m2} : (TileSum){sum, 0};
 }
 
 /* a and b stand for na and nb elements; none of them: the other. */
@@ -153,73 +155,135 @@ ALWAYS_INLINE TileSum tilequeue_window(TileQueue *self, ScanKind kind, size_t fr
                          (double)(to - self->front_end) * self->tile);
 }
 
+/* What all windows that end in a tile have in common: the whole tiles between tail and head, and factors. */
+typedef struct Middle {
+    Vector sum, factor;             /* factor: of the mean */
+    Vector apart, mean, m2, weight; /* of moments. apart: the head's shift less the tail's; mean: less the tail's shift */
+    bool roots;
+} Middle;
+
+ALWAYS_INLINE Middle middle_of(const BestJob *job, ScanKind kind, TileSum core, real head_shift, real tail_shift) {
+    const double w = (double)job->w, whole = (double)((job->back - 1) * job->tile);
+    const Vector zero = {0};
+    if (kind == SCAN_MOMENTS)
+        return (Middle){.apart = zero + (head_shift - tail_shift),
+                        .mean = zero + (whole > 0 ? (real)(core.a - (double)tail_shift) : 0),
+                        .m2 = zero + (real)core.b,
+                        .weight = zero + (real)((w - whole) * (whole / w)),
+                        .factor = zero + (real)(1 / (w - 1)),
+                        .roots = job->agg == BEST_STD};
+    if (kind == SCAN_SUM) return (Middle){.sum = zero + (real)core.a, .factor = zero + (real)(job->agg == BEST_MEAN ? 1 / w : 1)};
+    return (Middle){.sum = whole > 0 ? zero + (real)core.a : none_of(kind)};
+}
+
 /* Moments: tail and head by Chan's rule (their sizes add up to the same at every output), then the whole tiles. */
-ALWAYS_INLINE void join_moments(const BestJob *job, const TileWork *work, size_t begin, size_t end, size_t from, TileSum core,
-                                size_t core_tiles, real *restrict out) {
-    const double w = (double)job->w, whole = (double)(core_tiles * job->tile), ends = w - whole;
-    const real *restrict head_mean = work->head.one + begin, *restrict head_m2 = work->head.two + begin;
-    const real *restrict tail_mean = work->tail.one + from, *restrict tail_m2 = work->tail.two + from;
-    const real apart = work->head.shift - work->tail.shift, per_ends = (real)(1 / ends), divide = (real)(1 / (w - 1));
-    const real core_mean = core_tiles ? (real)(core.a - (double)work->tail.shift) : 0, core_m2 = (real)core.b;
-    const real weight = (real)(core_tiles ? ends * (whole / w) : 0), tail_first = (real)(job->tile - from);
-    const real head_first = (real)(begin + 1);
-#pragma omp simd
-    for (int k = 0; k < (int)(end - begin); k++) {
-        const real delta = apart + (head_mean[k] - tail_mean[k]);
-        const real share = (head_first + (real)k) * per_ends;
-        const real mean = tail_mean[k] + delta * share;
-        const real m2 = (tail_m2[k] + head_m2[k]) + delta * delta * ((tail_first - (real)k) * share);
-        const real to_core = core_mean - mean;
-        out[k] = ((m2 + core_m2) + to_core * to_core * weight) * divide;
+ALWAYS_INLINE Vector join_parts(ScanKind kind, const TileWork *work, size_t k, const Middle *middle, Vector head, Vector head_m2) {
+    const Vector tail = vector_load(work->tail + k);
+    if (kind == SCAN_SUM) return ((tail + middle->sum) + head) * middle->factor;
+    if (kind != SCAN_MOMENTS) return vector_join(kind, vector_join(kind, tail, middle->sum), head);
+    const Vector delta = middle->apart + (head - tail), mean = tail + delta * vector_load(work->share + k);
+    const Vector m2 = (vector_load(work->tail_m2 + k) + head_m2) + delta * delta * vector_load(work->cross + k);
+    const Vector to_core = middle->mean - mean;
+    const Vector variance = ((m2 + middle->m2) + to_core * to_core * middle->weight) * middle->factor;
+    return middle->roots ? VECTOR_SQRT(variance) : variance;
+}
+
+/* The tails of all windows that end in a tile: they begin one element apart, and end before `end`. */
+ALWAYS_INLINE Carry scan_tails(const BestJob *job, ScanKind kind, const real *end, TileWork *work) {
+    const Vector shift = (Vector){0} + end[-1];
+    const real *x = end - job->rest - job->tile;
+    Carry carry = reduce(kind, end, job->rest, shift);
+    for (size_t k = job->tile; k > 0;) {
+        k -= LANES;
+        Vector m2;
+        vector_store(work->tail + k, scan_part(kind, false, vector_load(x + k), shift, work->per_tail + k, &carry, &m2));
+        if (kind == SCAN_MOMENTS) vector_store(work->tail_m2 + k, m2);
+    }
+    return carry;
+}
+
+/* Scans the heads and writes the outputs; returns what the tile adds up to. */
+ALWAYS_INLINE Carry join_heads(const BestJob *job, ScanKind kind, const real *x, const TileWork *work, const Middle *from, real *y,
+                               bool past) {
+    const Vector shift = (Vector){0} + x[0];
+    const Middle middle = *from;
+    Carry carry = {none_of(kind), {0}, {0}};
+    for (size_t k = 0; k < job->tile; k += LANES) {
+        Vector m2;
+        const Vector head = scan_part(kind, true, vector_load(x + k), shift, work->per_head + k, &carry, &m2);
+        __builtin_prefetch(x + k + AHEAD); /* the machine looks less far ahead where there is more to do than to copy */
+        const Vector out = join_parts(kind, work, k, &middle, head, m2);
+        scan_put(y + k, &out, past);
+    }
+    return carry;
+}
+
+/* Extremes where there is a NaN: one by one, with care. */
+static inline void join_with_nan(const BestJob *job, ScanKind kind, const real *x, const real *end, double middle, TileWork *work) {
+    const size_t tile = job->tile, length = tile + job->rest;
+    const real *tails = end - length;
+    double tail = (double)end[-1], head = (double)x[0];
+    for (size_t k = length; k-- > 0;) {
+        tail = extreme_of(kind, tail, (double)tails[k]);
+        if (k < tile) work->tail[k] = (real)tail;
+    }
+    for (size_t k = 0; k < tile; k++) {
+        head = extreme_of(kind, head, (double)x[k]);
+        work->out[k] = (real)extreme_of(kind, extreme_of(kind, (double)work->tail[k], middle), head);
     }
 }
 
-/* Outputs begin .. end - 1 of the tile of the heads, whose windows begin in the tile of the tails, the first of them at `from`. */
-ALWAYS_INLINE void join_segment(const BestJob *job, ScanKind kind, const TileWork *work, size_t begin, size_t end, size_t from,
-                                TileSum core, size_t core_tiles, real *restrict out) {
-    const real *restrict head = work->head.one + begin, *restrict tail = work->tail.one + from;
-    const size_t count = end - begin;
-    if (kind == SCAN_MOMENTS) {
-        join_moments(job, work, begin, end, from, core, core_tiles, out);
-    } else if (kind == SCAN_SUM) {
-        const real middle = (real)core.a, factor = job->agg == BEST_MEAN ? (real)(1 / (double)job->w) : 1;
-#pragma omp simd
-        for (size_t k = 0; k < count; k++) out[k] = ((tail[k] + middle) + head[k]) * factor;
-    } else {
-        const double none = kind == SCAN_MIN ? INFINITY : -INFINITY, middle = core_tiles ? core.a : none;
-        const real fast = (real)middle;
-        if (work->head.has_nan || work->tail.has_nan || isnan(middle)) {
-            for (size_t k = 0; k < count; k++)
-                out[k] = (real)extreme_of(kind, extreme_of(kind, (double)tail[k], middle), (double)head[k]);
-            return;
-        }
-#pragma omp simd
-        for (size_t k = 0; k < count; k++) out[k] = join(kind, join(kind, tail[k], fast), head[k]);
+/* The elements of tile t, padded with its first if it is the last; only heads of it are needed then. */
+ALWAYS_INLINE const real *tile_begin(const BestJob *job, size_t t, TileWork *work) {
+    const real *x = (const real *)job->x + t * job->tile;
+    const size_t left = job->n - t * job->tile;
+    if (left >= job->tile) return x;
+    memcpy(work->padded_head, x, left * sizeof *x);
+    for (size_t k = left; k < job->tile; k++) work->padded_head[k] = x[0];
+    return work->padded_head;
+}
+
+/* Where the tails of tile t end, padded in front where the first windows would begin before the series. */
+ALWAYS_INLINE const real *tails_end(const BestJob *job, size_t t, TileWork *work) {
+    const real *end = (const real *)job->x + (t - job->back + 1) * job->tile;
+    if (t > job->back) return end;
+    for (size_t k = 0; k < job->rest; k++) work->padded_tail[k] = end[-1];
+    memcpy(work->padded_tail + job->rest, end - job->tile, job->tile * sizeof *end);
+    return work->padded_tail + job->rest + job->tile;
+}
+
+/* The outputs of tile t; by way of work->out if some of them, or whole vectors, do not belong to y. Returns the tile's carry. */
+ALWAYS_INLINE Carry write_tile(const BestJob *job, ScanKind kind, size_t t, TileSum core, const real *x, TileWork *work) {
+    const size_t tile = job->tile, left = job->n - t * tile, count = left < tile ? left : tile;
+    const size_t begin = t > job->back ? 0 : job->rest;
+    const real *tails = tails_end(job, t, work);
+    const Middle middle = middle_of(job, kind, core, x[0], tails[-1]);
+    const Carry before = scan_tails(job, kind, tails, work);
+    real *y = (real *)job->y + t * tile;
+    const bool direct = begin == 0 && count == tile, extremes = kind == SCAN_MIN || kind == SCAN_MAX;
+    Carry carry;
+    if (direct && job->past_caches && (uintptr_t)y % sizeof(Vector) == 0)
+        carry = join_heads(job, kind, x, work, &middle, y, true);
+    else
+        carry = join_heads(job, kind, x, work, &middle, direct ? y : work->out, false);
+    const bool again = lost_nan(kind, &before) || lost_nan(kind, &carry) || (extremes && isnan(core.a));
+    if (again) {
+        scan_store_fence();
+        join_with_nan(job, kind, x, tails, (double)middle.sum[0], work);
     }
+    if (again || !direct) memcpy(y + begin, work->out + begin, (count - begin) * sizeof *y);
+    return carry;
 }
 
 /* The outputs of tiles first .. end - 1. Sums of tiles from known_from on are there already and other threads read them. */
 ALWAYS_INLINE void tile_region(const BestJob *job, ScanKind kind, size_t first, size_t end, size_t known_from, TileSum *front,
                                TileWork *work) {
-    const size_t tile = job->tile, back = job->back, rest = job->rest;
-    TileQueue queue = {.sums = job->sums, .tile = (double)tile, .front = front, .room = job->front_room};
-    if (first > back && first < end) scan_tile(job, kind, false, first - back - 1, work);
+    TileQueue queue = {.sums = job->sums, .tile = (double)job->tile, .front = front, .room = job->front_room};
     for (size_t t = first; t < end; t++) {
-        const size_t left = job->n - t * tile, count = left < tile ? left : tile;
-        const size_t split = rest < count ? rest : count, begin = t > back ? 0 : split;
-        scan_tile(job, kind, true, t, work);
-        if (t < known_from) job->sums[t] = tile_sum(job, kind, &work->head);
-        const TileSum shorter = tilequeue_window(&queue, kind, t - back + 1, t);
-        if (begin < split) {
-            const TileSum longer = tilesum_merge(kind, job->sums[t - back], (double)tile, shorter, (double)((back - 1) * tile));
-            join_segment(job, kind, work, begin, split, tile - rest, longer, back, work->out);
-        }
-        if (split < count) {
-            scan_tile(job, kind, false, t - back, work);
-            join_segment(job, kind, work, split, count, 0, shorter, back - 1, work->out + split);
-        }
-        if (job->agg == BEST_STD) take_roots(work->out, tile);
-        scan_store((real *)job->y + t * tile + begin, work->out + begin, (count - begin) * sizeof(real), job->past_caches);
+        const real *x = tile_begin(job, t, work);
+        const TileSum core = tilequeue_window(&queue, kind, t - job->back + 1, t);
+        const Carry carry = write_tile(job, kind, t, core, x, work);
+        if (t < known_from) job->sums[t] = tile_sum(job, kind, x[0], &carry);
     }
 }
 
@@ -230,8 +294,19 @@ static inline size_t part_begin(size_t count, size_t k, size_t parts) {
 
 ALWAYS_INLINE void tile_sums(const BestJob *job, ScanKind kind, size_t first, size_t end, TileWork *work) {
     for (size_t t = first; t < end; t++) {
-        scan_tile(job, kind, true, t, work);
-        job->sums[t] = tile_sum(job, kind, &work->head);
+        const real *x = tile_begin(job, t, work);
+        const Carry carry = reduce(kind, x + job->tile, job->tile, (Vector){0} + x[0]);
+        job->sums[t] = tile_sum(job, kind, x[0], &carry);
+    }
+}
+
+ALWAYS_INLINE void fill_counts(const BestJob *job, TileWork *work) {
+    for (size_t k = 0; k < job->tile; k++) {
+        const double head = (double)(k + 1), tail = (double)(job->tile + job->rest - k), share = head / (head + tail);
+        work->per_head[k] = (real)(1 / head);
+        work->per_tail[k] = (real)(1 / tail);
+        work->share[k] = (real)share;
+        work->cross[k] = (real)(share * tail);
     }
 }
 
@@ -242,7 +317,7 @@ ALWAYS_INLINE void long_share(const BestJob *job, ScanKind kind) {
     const size_t end = back + part_begin(job->tiles - back, thread + 1, team);
     const size_t looked_at = back < end - first ? back : end - first, known = thread + 1 == team ? end : end - looked_at;
     TileWork work;
-    for (size_t k = 0; k < job->tile; k++) work.per_head[k] = work.per_tail[job->tile - 1 - k] = (real)(1 / (double)(k + 1));
+    fill_counts(job, &work);
     tile_sums(job, kind, part_begin(back, thread, team), part_begin(back, thread + 1, team), &work);
     tile_sums(job, kind, known, end, &work);
 #pragma omp barrier

@@ -1,14 +1,14 @@
 /* Idea: all cores, vector registers, cost independent of w, nothing ever subtracted from a sum.
  *   w <= 64  doubling. The sums of 2^k elements that end at j come from those of 2^(k-1); w's binary digits say which to join
  *            (_best_short.h).
- *   w > 64   tiles of 64 elements to 1 KiB. A window is the tail of one tile, whole tiles, and the head of another; heads and tails
- *            are scanned in registers, whole tiles kept in a queue of two stacks (_best_long.h). Each thread takes one stretch of
- *            outputs; what it needs of the tiles before its stretch is summed first.
+ *   w > 64   tiles of 64 elements to 1 KiB. A window is a tail of one or two tiles, whole tiles, and the head of another; heads
+ *            and tails are scanned in registers, whole tiles kept in a queue of two stacks (_best_long.h). Each thread takes one
+ *            stretch of outputs; what it needs of the tiles before its stretch is summed first.
  *   The loops are compiled once for float and once for double (_best_f32.c, _best_f64.c); here is what surrounds them.
  * Traffic: reads every element once, and once more as it leaves where w elements outgrow the cache; before that, w elements per
  *   thread (at most n in all); writes past the caches where the output outgrows them.
- * Rounding: sums: a window's elements added in some order, chains of at most 3 + 256/lanes + w/tile. Moments: shifted by an element
- *   of the part, at most 256 elements long, and joined by Chan's rule: no E[x^2] - E[x]^2 over a window. In the dtype, whole tiles
+ * Rounding: sums: a window's elements added in some order, chains of at most 36 + w/tile. Moments: shifted by an element
+ *   of the part, at most two tiles long, and joined by Chan's rule: no E[x^2] - E[x]^2 over a window. In the dtype, whole tiles
  *   in double. NaN and inf stay in their windows because only those windows are made of them.
  * Limits: agg=apply has its own variants.
  * Origin: van Herk (1992), Gil and Werman (1993); Chan, Golub, LeVeque (1979); the queue of two stacks is folklore. */
