@@ -21,6 +21,7 @@
 #include <omp.h>
 
 enum { TOGETHER = SCAN_BYTES == sizeof(Eight) ? 4 : 1 /* eights that are scanned side by side, where they fit into registers */ };
+enum { CHAINS = CHAIN_MULTIPLE / EIGHT };
 
 /* Lane l stands for elements 0 to l of the eight. */
 typedef struct Tables {
@@ -28,6 +29,8 @@ typedef struct Tables {
     Eight weight, pairs;    /* of the lane's elements: sum of their weights at the last of them; 1 - sum w^2 / (sum w)^2 */
     Eight keep[3];          /* share of the earlier lane in each of the three steps; 0 where there is none */
     Eight own[3], cross[3]; /* 1 - keep; keep * own */
+    Eight power[3];         /* q, q^2, q^4; 0 where there is no such earlier lane */
+    bool slow;              /* what was before two groups of TOGETHER eights still has half of the weight after them */
     double limit;           /* larger elements go one by one: their squares, or differences, may overflow */
     bool usable;
 } Tables;
@@ -36,6 +39,7 @@ typedef struct Tables {
 typedef struct Shares {
     Eight keep, share, both, unbias; /* both: keep * share; unbias: 1 / pairs */
     double old, own, across;         /* the last lane of the first three */
+    double one, weight;              /* share of one element; weight of all, of which it has 1 */
     bool steady;                     /* the same for the next eight */
 } Shares;
 
@@ -77,8 +81,10 @@ static Tables make_tables(const EwmCase *rule) {
             self.keep[s][l] = before == 0 ? 0 : old / (old + weight_of(rule, own));
             self.own[s][l] = 1 - self.keep[s][l];
             self.cross[s][l] = self.keep[s][l] * self.own[s][l];
+            self.power[s][l] = before == 0 ? 0 : pow(rule->q, steps);
         }
     }
+    self.slow = pow(rule->q, 2 * TOGETHER * EIGHT) >= 0.5;
     return self;
 }
 
@@ -89,6 +95,7 @@ EIGHT_INLINE void update_shares(const Tables *tables, bool spread, EwmState *sta
     self->share = tables->weight * per_total;
     self->both = self->keep * self->share;
     self->old = self->keep[EIGHT - 1], self->own = self->share[EIGHT - 1], self->across = self->both[EIGHT - 1];
+    self->one = self->share[0], self->weight = 1 / self->one;
     self->steady = fabs(weight - state->weight) <= 0x1p-52 * weight;
     state->weight = weight;
     if (!spread) return;
@@ -172,6 +179,55 @@ EIGHT_INLINE void put_eights(const Job *job, EwmAgg agg, EwmState *state, const 
         eight_store(job->y, i + e * EIGHT, f32, take(agg, state, shares, means[e], squares[e]), job->past_caches);
 }
 
+/* Weighted sums up to each lane. */
+EIGHT_INLINE Eight sum_decayed(const Tables *tables, Eight v) {
+    for (int s = 0; s < 3; s++) v += tables->power[s] * eight_earlier(v, v, 1 << s, false);
+    return v;
+}
+
+EIGHT_INLINE bool any_starts(const Job *job, size_t i) {
+    bool any = false;
+    for (size_t e = 0; e < TOGETHER; e++) any |= starts_here(job->starts, i + e * EIGHT);
+    return any;
+}
+
+/* Elements i .. to y by TOGETHER eights, up to the first that is no number of the series; returns where it stopped. By weighted
+ * sums of what elements are above a center, and of its squares. The center is the mean before the previous TOGETHER eights, so that
+ * the next eights do not wait for these; since what was before it has half of the weight, the square that is subtracted is at most
+ * half of the sum of squares (Cauchy and Schwarz), and at most one bit is lost. */
+EIGHT_INLINE size_t put_about_mean(const Job *job, EwmAgg agg, EwmState *state, const Shares *shares, bool f32, size_t i,
+                                   size_t end) {
+    const Tables *tables = &job->tables;
+    const double one = shares->one, weight = shares->weight, decay = tables->decay[EIGHT - 1];
+    const Eight unbias = shares->unbias * one;
+    Eight center = eight_of(state->mean), sum = {0}, squares = eight_of(state->spread * weight), mean = center;
+    for (; i + TOGETHER * EIGHT <= end && !any_starts(job, i); i += TOGETHER * EIGHT) {
+        Eight sum_after = sum, squares_after = squares, out[TOGETHER];
+        for (size_t e = 0; e < TOGETHER; e++) {
+            const Eight apart = eight_load(job->x, i + e * EIGHT, f32) - center, own = sum_decayed(tables, apart);
+            const Eight here = own + tables->decay * sum_after;
+            sum_after = sum_after * decay + eight_of(own[EIGHT - 1]);
+            out[e] = center + one * here;
+            if (agg == EWM_MEAN) continue;
+            const Eight own_squares = sum_decayed(tables, apart * apart);
+            out[e] = ((own_squares + tables->decay * squares_after) - one * (here * here)) * unbias;
+            squares_after = squares_after * decay + eight_of(own_squares[EIGHT - 1]);
+            if (agg == EWM_STD) out[e] = root_of(out[e]);
+        }
+        if (!(fabs(agg == EWM_MEAN ? sum_after[0] : squares_after[0]) <= 0x1p1000)) break; /* NaN, infinite or too large */
+        for (size_t e = 0; e < TOGETHER; e++) eight_store(job->y, i + e * EIGHT, f32, out[e], job->past_caches);
+        const Eight step = mean - center, mean_after = center + one * sum_after;
+        squares = squares_after - step * (2 * sum_after - step * weight);
+        sum = sum_after - step * weight;
+        center = mean, mean = mean_after;
+        state->count += TOGETHER * EIGHT;
+    }
+    const double apart = one * sum[0];
+    state->mean = center[0] + apart;
+    if (agg != EWM_MEAN) state->spread = one * squares[0] - apart * apart;
+    return i;
+}
+
 /* By eights, where all are numbers of one series. The state and the job are copies that no store to y can change: they stay in
  * registers. */
 EIGHT_INLINE void write_eights(const Job *from, EwmState *before, EwmAgg agg, bool f32, size_t first, size_t end) {
@@ -181,6 +237,9 @@ EIGHT_INLINE void write_eights(const Job *from, EwmState *before, EwmAgg agg, bo
     bool plain = is_plain(&state);
     size_t i = first;
     while (i + EIGHT <= end) {
+        if (plain && shares.steady && job.tables.slow && state.count >= job.rule.min_periods)
+            i = put_about_mean(&job, agg, &state, &shares, f32, i, end);
+        if (i + EIGHT > end) break;
         if (plain && shares.steady && i + TOGETHER * EIGHT <= end && state.count >= job.rule.min_periods &&
             eights_continue(&job, TOGETHER, f32, i)) {
             put_eights(&job, agg, &state, &shares, TOGETHER, f32, i);
@@ -229,19 +288,8 @@ static void write_block(const Job *job, EwmState *state, size_t first, size_t en
         write_block_as(job, state, false, first, end);
 }
 
-/* Sum of q^(end - 1 - i) d, d = x[i] - center, or of its square, by Horner's rule in four chains, each of a quarter of the
- * elements. */
-EIGHT_INLINE double weigh(const Job *job, double center, bool square, bool f32, size_t first, size_t end) {
-    enum { CHAINS = CHAIN_MULTIPLE / EIGHT };
+EIGHT_INLINE double join_chains(const Job *job, const Eight *sums, double across) {
     const Eight decay = job->tables.decay;
-    const size_t each = (end - first) / CHAINS;
-    const double across = exp(job->rule.log_q * (double)each);
-    Eight sums[CHAINS] = {0};
-    for (size_t i = first; i < first + each; i += EIGHT)
-        for (size_t c = 0; c < CHAINS; c++) {
-            const Eight apart = eight_load(job->x, i + c * each, f32) - center;
-            sums[c] = sums[c] * decay[EIGHT - 1] + (square ? apart * apart : apart);
-        }
     Eight sum = sums[0];
     for (size_t c = 1; c < CHAINS; c++) sum = sum * across + sums[c];
     double total = sum[EIGHT - 1];
@@ -249,10 +297,21 @@ EIGHT_INLINE double weigh(const Job *job, double center, bool square, bool f32, 
     return total;
 }
 
-EIGHT_INLINE bool are_numbers_of_one_series(const Job *job, bool f32, size_t first, size_t end) {
-    for (size_t i = first; i < end; i += EIGHT)
-        if (starts_here(job->starts, i) || !eight_within(eight_load(job->x, i, f32), job->tables.limit)) return false;
-    return true;
+/* Sum of q^(end - 1 - i) d, d = x[i] - center, and of its squares if they are asked for, by Horner's rule in four chains, each of a
+ * quarter of the elements. Not finite if an element is not. */
+EIGHT_INLINE double weigh(const Job *job, double center, bool f32, size_t first, size_t end, double *squares) {
+    const double decay = job->tables.decay[EIGHT - 1];
+    const size_t each = (end - first) / CHAINS;
+    const double across = exp(job->rule.log_q * (double)each);
+    Eight sums[CHAINS] = {0}, sums_of_squares[CHAINS] = {0};
+    for (size_t i = first; i < first + each; i += EIGHT)
+        for (size_t c = 0; c < CHAINS; c++) {
+            const Eight apart = eight_load(job->x, i + c * each, f32) - center;
+            sums[c] = sums[c] * decay + apart;
+            if (squares) sums_of_squares[c] = sums_of_squares[c] * decay + apart * apart;
+        }
+    if (squares) *squares = join_chains(job, sums_of_squares, across);
+    return join_chains(job, sums, across);
 }
 
 /* The state of elements [first, end), a multiple of CHAIN_MULTIPLE, by themselves, all with the weight of a later element. The mean
@@ -260,14 +319,21 @@ EIGHT_INLINE bool are_numbers_of_one_series(const Job *job, bool f32, size_t fir
 EIGHT_INLINE bool measure_eights(const Job *job, EwmState *state, bool spread, bool f32, size_t first, size_t end) {
     const EwmCase *rule = &job->rule;
     const double n = (double)(end - first), whole = -expm1(rule->log_q * n) /* 1 - q^n */, share = rule->alpha / whole;
-    if (!are_numbers_of_one_series(job, f32, first, end)) return false;
-    double mean = share * weigh(job, 0, false, f32, first, end);
-    mean += share * weigh(job, mean, false, f32, first, end);
+    for (size_t i = first; job->starts && i < end; i += EIGHT)
+        if (starts_here(job->starts, i)) return false;
+    double squares = 0, mean = share * weigh(job, 0, f32, first, end, NULL);
+    if (!isfinite(mean)) return false;
+    const double step = share * weigh(job, mean, f32, first, end, spread ? &squares : NULL);
+    mean += step;
+    const bool close = step * step <= 0x1p-20 * share * squares; /* little is lost by subtracting */
+    if (spread && !close) weigh(job, mean, f32, first, end, &squares);
+    squares = close ? share * squares - step * step : share * squares;
+    if (!isfinite(mean) || !isfinite(squares)) return false;
     *state = (EwmState){.gap = 1,
                         .count = end - first,
                         .weight = rule->adjust ? whole / rule->alpha : whole,
                         .mean = mean,
-                        .spread = spread ? share * weigh(job, mean, true, f32, first, end) : 0,
+                        .spread = spread ? squares : 0,
                         .pairs = -2 * rule->q * expm1(rule->log_q * (n - 1)) / ((1 + rule->q) * whole)};
     return true;
 }
