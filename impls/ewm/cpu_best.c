@@ -1,12 +1,12 @@
-/* Idea: all cores, eight elements at a time. Threads take blocks of up to 2^15 elements in turn. A block is read to compute
- *   its own state (measure: polynomials in q), waits for the state before it, publishes the joined state for the next block, and is
- * written while it is still in the cache. So blocks wait for one join each, not for each other's outputs. Eight elements are
- * blended as vectors: three steps blend each lane with the lane 1, 2, 4 before it, one more with the state. The shares of eight
- * elements among themselves are the same everywhere, so they are tables; once the weight of the state has stopped growing, its
- * shares are constants too, and no division is left.
- * Traffic: each element is read once from memory (and a second time from the cache), each output written once.
- * Rounding: in double for both dtypes, means and variances blended by shares of the weight, in 3 + n/8 steps; no difference of
- *   squares.
+/* Idea: all cores, eight elements at a time. Threads take blocks of up to 2^15 elements in turn. A block is read twice to compute
+ *   its own state (measure: polynomials in q, the second about the mean from the first), waits for the state before it, publishes
+ *   the joined state for the next block, and is written while it is still in the cache. So blocks wait for one join each, not for
+ *   each other's outputs. Eight elements are blended as vectors: three steps join each lane with the lane 1, 2, 4 before it, one
+ *   more with the state. Once the weight of the state has stopped growing, all shares are constants and no division is left. If
+ *   older elements then keep half of their weight over 64 new ones, 32 at a time are summed about a mean that is known early.
+ * Traffic: each element is read once from memory (and twice more from the cache), each output written once.
+ * Rounding: in double for both dtypes, means and variances blended by shares of the weight, in 3 + n/8 steps; the only difference
+ *   of squares loses one bit at most.
  * Limits: a block with a NaN, an infinity or a segment start has no state of its own before the state that comes in is known:
  *   such blocks wait for each other, and their groups of eight with such an element go one by one.
  * Origin: Chan, Golub and LeVeque (1979) for joining; the chain of blocks: Yan, Long and Zhang (2013), StreamScan. */
