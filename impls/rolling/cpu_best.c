@@ -8,7 +8,7 @@
  * Traffic: reads every element once, and once more as it leaves where w elements outgrow the cache; before that, w elements per
  *   thread (at most n in all); writes past the caches where the output outgrows them.
  * Rounding: sums: a window's elements added in some order, chains of at most 36 + w/tile. Moments: shifted by an element
- *   of the part, at most two tiles long, and joined by Chan's rule: no E[x^2] - E[x]^2 over a window. In the dtype, whole tiles
+ *   of the part, at most 256 elements long, and joined by Chan's rule: no E[x^2] - E[x]^2 over a window. In the dtype, whole tiles
  *   in double. NaN and inf stay in their windows because only those windows are made of them.
  * Limits: agg=apply has its own variants.
  * Origin: van Herk (1992), Gil and Werman (1993); Chan, Golub, LeVeque (1979); the queue of two stacks is folklore. */
@@ -43,7 +43,8 @@ static BestJob plan(const VariantArgs *args) {
                    .threads = (int)params_int(args->tunables, "threads")};
     if (job.threads == 0) job.threads = omp_get_max_threads();
     if (job.w > job.n || job.w <= BEST_SMALL) return job;
-    const size_t most = BEST_TILE_BYTES / dtype_size(args->problem->dtype);
+    size_t most = BEST_TILE_BYTES / dtype_size(args->problem->dtype);
+    if (job.kind == SCAN_MOMENTS) most = smaller(most, BEST_MOMENTS_TILE);
     for (job.tile = BEST_SMALL; job.tile < most && 4 * job.tile < job.w;) job.tile *= 2;
     job.tiles = (job.n - 1) / job.tile + 1;
     job.back = (job.w - 1) / job.tile;
