@@ -22,6 +22,7 @@ enum { INSTANCE_MAX_BOUNDS = 8 };
  * worker meets each of them in one sample. */
 enum { VARIED_PER_MODE = 11 };
 typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_VARIED, DATA_COUNT = DATA_VARIED + VARIED_PER_MODE * MODE_FIRST } DataSet;
+_Static_assert(DATA_COUNT - 1 == 56, "the largest `set` of a checked sample in record/row.schema.json");
 
 typedef struct Instance {
     const Op *op;
