@@ -295,11 +295,31 @@ Status process_capture(const char *const argv[], const ProcessLimits *limits, Te
 
 /* ---- Other threads. */
 
-/* What pthread_getcpuclockid() gives, for a thread known by its id only. */
-static double cpu_seconds(int thread) {
+double other_seconds(int id) {
     struct timespec time;
-    const clockid_t clock = (clockid_t)(~(unsigned)thread << 3 | 6);
+    const clockid_t clock =
+        (clockid_t)(~(unsigned)id << 3 | 6); /* what pthread_getcpuclockid() gives, for a thread known by its id */
     return clock_gettime(clock, &time) == 0 ? (double)time.tv_sec + 1e-9 * (double)time.tv_nsec : -1;
+}
+
+static bool read_file(int id, const char *name, char *text, size_t room) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/%s", id, name);
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    const size_t got = fread(text, 1, room - 1, file);
+    fclose(file);
+    text[got] = '\0';
+    return got > 0;
+}
+
+bool other_sleeps(int id) {
+    char text[512];
+    const char *state =
+        read_file(id, "stat", text, sizeof text) ? strrchr(text, ')') : NULL; /* the name before it may hold anything */
+    if (!state || strncmp(state, ") S", 3) != 0) return false;
+    /* One that was preempted just before it blocked "sleeps", but has yet to run. A kernel may not tell. */
+    return !read_file(id, "syscall", text, sizeof text) || strncmp(text, "running", strlen("running")) != 0;
 }
 
 int others_look(OtherThread threads[OTHERS_MAX]) {
@@ -308,7 +328,7 @@ int others_look(OtherThread threads[OTHERS_MAX]) {
     DIR *tasks = opendir("/proc/self/task");
     for (const struct dirent *entry; tasks && (entry = readdir(tasks)) != NULL;) {
         const int id = atoi(entry->d_name);
-        const double seconds = id > 0 && id != self ? cpu_seconds(id) : -1;
+        const double seconds = id > 0 && id != self ? other_seconds(id) : -1;
         if (seconds >= 0 && count < OTHERS_MAX) threads[count++] = (OtherThread){id, seconds};
     }
     if (tasks) closedir(tasks);

@@ -58,6 +58,10 @@ typedef struct OtherThread {
     double seconds; /* of CPU time */
 } OtherThread;
 
+/* CPU seconds of a thread so far; negative: it has ended. */
+double other_seconds(int id);
+/* Does it wait for something? Not one that waits for a core, for a page, or has ended. */
+bool other_sleeps(int id);
 /* CPU seconds of a thread since those were looked at; all of its own where it is none of them. */
 double other_ran(OtherThread now, const OtherThread *before, int count);
 /* All but the calling one, as many as there is room for; returns how many. */

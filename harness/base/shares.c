@@ -3,7 +3,9 @@
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 enum { SHARES_MAX = 1024 };
 
@@ -12,13 +14,22 @@ typedef struct Share {
     void *context;
     size_t begin, end;
     pthread_t thread;
+    pid_t id;
     bool runs;
 } Share;
 
 static void *run(void *context) {
-    const Share *share = context;
+    Share *share = context;
+    share->id = gettid();
     share->work(share->context, share->begin, share->end);
     return NULL;
+}
+
+/* A joined thread has yet to leave the kernel, which on a busy machine takes as long as others run: until then it is among this
+ * process's threads, with all the time that it has run. */
+static void end(const Share *share) {
+    pthread_join(share->thread, NULL);
+    while (tgkill(getpid(), share->id, 0) == 0) sched_yield();
 }
 
 /* A thread inherits the mask of the one that starts it, which OpenMP may have bound to one place: then each gets a place, as in a
@@ -64,5 +75,5 @@ void shares_run(size_t items, size_t least, ShareWork work, void *context) {
     for (size_t i = 0; i < count; i++)
         if (!shares[i].runs) run(&shares[i]);
     for (size_t i = 0; i < count; i++)
-        if (shares[i].runs) pthread_join(shares[i].thread, NULL);
+        if (shares[i].runs) end(&shares[i]);
 }

@@ -10,6 +10,6 @@
 typedef void (*ShareWork)(void *context, size_t begin, size_t end);
 
 /* Calls work() for [0, items) in contiguous shares, one for each thread that OpenMP would start (OMP_NUM_THREADS) and where it
- * would place it (OMP_PLACES), but none smaller than `least` items; returns when all are done. Where a thread cannot be had, its
- * share is done by the caller. */
+ * would place it (OMP_PLACES), but none smaller than `least` items; returns when all are done and their threads gone. Where a
+ * thread cannot be had, its share is done by the caller. */
 void shares_run(size_t items, size_t least, ShareWork work, void *context);

@@ -3,9 +3,8 @@
 #include "worker/worker.h"
 
 #include <dirent.h>
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <time.h>
 #include <unistd.h>
@@ -78,9 +77,9 @@ static const double STEP_SECONDS = 1e-3; /* between two looks */
 
 typedef struct Thread {
     int id;
-    int seen;                             /* the last round that met it */
-    bool rests;                           /* was seen asleep, without having run since the look before */
-    unsigned long long ran, ran_at_first; /* nanoseconds */
+    int seen;                 /* the last round that met it */
+    bool rests;               /* was seen asleep, without having run since the look before */
+    double ran, ran_at_first; /* seconds */
 } Thread;
 
 typedef struct Crowd {
@@ -89,46 +88,18 @@ typedef struct Crowd {
     bool quiet; /* all of them were at rest at one moment before the last round */
 } Crowd;
 
-static bool read_file(int id, const char *name, char *text, size_t room) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/task/%d/%s", id, name);
-    FILE *file = fopen(path, "r");
-    if (!file) return false;
-    const size_t got = fread(text, 1, room - 1, file);
-    fclose(file);
-    text[got] = '\0';
-    return got > 0;
+/* What it has run so far, in seconds, and whether it sleeps. False: it has ended. */
+static bool look(int id, double *ran, bool *sleeps) {
+    *sleeps = other_sleeps(id); /* first: if it has not run then, it slept at that moment */
+    *ran = other_seconds(id);
+    return *ran >= 0;
 }
 
-/* False for a thread that was preempted just before it blocked: its state is "sleeping" already, but it has yet to run. True where
- * the kernel does not tell. */
-static bool blocks(int id) {
-    char text[256];
-    return !read_file(id, "syscall", text, sizeof text) || strncmp(text, "running", strlen("running")) != 0;
-}
-
-/* What it has run so far, in nanoseconds (by ticks where the kernel keeps no schedstat), and whether it sleeps. False: it has
- * ended. */
-static bool look(int id, unsigned long long *ran, bool *sleeps) {
-    char text[512];
-    unsigned long long user = 0, system = 0;
-    if (!read_file(id, "stat", text, sizeof text)) return false;
-    const char *state = strrchr(text, ')'); /* the name before it may hold anything */
-    if (!state || state[1] != ' ' || state[2] == 'Z' || state[2] == 'X') return false;
-    *sleeps = state[2] == 'S' && blocks(id); /* D: it waits for a page and goes on */
-    *ran = sscanf(state + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) == 2 ? user + system : 0;
-    *ran *= 1000000000ULL / (unsigned long long)sysconf(_SC_CLK_TCK);
-    if (access("/proc/self/schedstat", R_OK) != 0) return true;
-    if (!read_file(id, "schedstat", text, sizeof text)) return false; /* it has ended since */
-    *ran = strtoull(text, NULL, 10);
-    return true;
-}
-
-static Thread *find(Crowd *crowd, int id, unsigned long long ran) {
+static Thread *find(Crowd *crowd, int id, double ran) {
     for (int i = 0; i < crowd->count; i++)
         if (crowd->threads[i].id == id) return &crowd->threads[i];
     if (crowd->count == THREADS_MAX) return NULL;
-    crowd->threads[crowd->count] = (Thread){.id = id, .ran = ~0ULL, .ran_at_first = ran};
+    crowd->threads[crowd->count] = (Thread){.id = id, .ran = -1, .ran_at_first = ran};
     return &crowd->threads[crowd->count++];
 }
 
@@ -145,8 +116,8 @@ static Status look_round(Crowd *crowd, int *others, int *busy) {
     crowd->round++;
     for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
         const int id = atoi(entry->d_name);
-        unsigned long long ran = 0;
-        bool sleeps = false;
+        double ran;
+        bool sleeps;
         if (id == 0 || id == self || !look(id, &ran, &sleeps)) continue;
         Thread *thread = find(crowd, id, ran);
         if (!thread) continue;
@@ -171,13 +142,12 @@ static Status look_round(Crowd *crowd, int *others, int *busy) {
 }
 
 static double longest_run(const Crowd *crowd) {
-    unsigned long long longest = 0;
+    double longest = 0;
     for (int i = 0; i < crowd->count; i++) {
         const Thread *thread = &crowd->threads[i];
-        if (thread->seen == crowd->round && thread->ran - thread->ran_at_first > longest)
-            longest = thread->ran - thread->ran_at_first;
+        if (thread->seen == crowd->round) longest = fmax(longest, thread->ran - thread->ran_at_first);
     }
-    return 1e-9 * (double)longest;
+    return longest;
 }
 
 static Crowd crowd;
@@ -204,8 +174,8 @@ Status threads_rest(double patience, bool *alone) {
 Status threads_rested(void) {
     for (int i = 0; i < crowd.count && crowd.quiet; i++) {
         const Thread *thread = &crowd.threads[i];
-        unsigned long long ran = 0;
-        bool sleeps = false;
+        double ran;
+        bool sleeps;
         if (thread->seen == crowd.round && (!look(thread->id, &ran, &sleeps) || !sleeps || ran != thread->ran))
             return status_fail(STATUS_CHECK, "a thread works between two calls: it slept and then ran, with nothing to do");
     }

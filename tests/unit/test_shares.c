@@ -1,3 +1,6 @@
+#define _GNU_SOURCE /* sched_setaffinity, gettid */
+#include "base/clock.h"
+#include "base/process.h"
 #include "base/shares.h"
 
 #include <setjmp.h>
@@ -8,8 +11,13 @@
 #include <cmocka.h>
 
 #include <omp.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { ITEMS_MAX = 1000 };
 
@@ -44,7 +52,53 @@ static void each_item_is_in_one_share(void **state) {
     }
 }
 
+static void keep_to(int core) {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    CPU_SET((size_t)core, &mask);
+    (void)sched_setaffinity(0, sizeof mask, &mask);
+}
+
+static pid_t caller;
+
+/* The caller's share and the thread's, each on its core. */
+static void spin(void *context, size_t begin, size_t end) {
+    (void)begin, (void)end;
+    const int *cores = context;
+    keep_to(cores[gettid() != caller]);
+    for (const double until = clock_seconds() + 3e-3; clock_seconds() < until;) {}
+}
+
+/* Who asks then what other threads have run does not meet one of ours on its way out: often one does where the caller's core is
+ * busy, and the shares take about as long as a process runs at a time. */
+static void its_threads_are_gone(void **state) {
+    (void)state;
+    static OtherThread others[OTHERS_MAX];
+    cpu_set_t mask;
+    int cores[2], found = 0;
+    assert_int_equal(sched_getaffinity(0, sizeof mask, &mask), 0);
+    for (int core = 0; core < CPU_SETSIZE && found < 2; core++)
+        if (CPU_ISSET((size_t)core, &mask)) cores[found++] = core;
+    if (found < 2) skip();
+    caller = gettid();
+    omp_set_num_threads(2);
+    const pid_t busy = fork();
+    if (busy == 0)
+        for (prctl(PR_SET_PDEATHSIG, SIGKILL), keep_to(cores[0]);;) {}
+    int seen = 0;
+    for (int time = 0; time < 300; time++) {
+        shares_run(2, 1, spin, cores);
+        seen += others_look(others);
+    }
+    kill(busy, SIGKILL), waitpid(busy, NULL, 0);
+    assert_int_equal(sched_setaffinity(0, sizeof mask, &mask), 0);
+    assert_int_equal(seen, 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_item_is_in_one_share)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_item_is_in_one_share),
+        cmocka_unit_test(its_threads_are_gone),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

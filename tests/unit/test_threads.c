@@ -2,6 +2,7 @@
 #include "worker/worker.h"
 
 #include "base/clock.h"
+#include "measure/measure.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,11 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { ROUNDS = 20, SLEEPERS = 200 };
 
@@ -99,7 +105,43 @@ static void between_two_calls(void **state) {
     pthread_barrier_destroy(&ready);
 }
 
+enum { HOGS = 8, POOLS = 10 };
+
+/* As a pool spins before it sleeps: the time passes for it even when others have its core. */
+static void *spins_then_sleeps(void *context) {
+    const double begin = clock_seconds();
+    while (clock_seconds() - begin < 30e-3) sched_yield();
+    return sleeps(context);
+}
+
+/* It may go without its core for longer than two looks are apart, and rests no more for that. */
+static void a_pool_spins_on_a_busy_machine(void **state) {
+    (void)state;
+    pid_t hogs[HOGS];
+    for (int i = 0; i < HOGS; i++)
+        if ((hogs[i] = fork()) == 0)
+            for (prctl(PR_SET_PDEATHSIG, SIGKILL);;) {}
+    double worked = 0;
+    for (int round = 0; round < POOLS; round++) {
+        pthread_t pool;
+        pthread_mutex_lock(&night);
+        start(&pool, spins_then_sleeps, NULL);
+        measure_watch();
+        spin(20e-3);
+        assert_int_equal(measure_rested(NULL), STATUS_OK);
+        worked += measure_worked();
+        pthread_mutex_unlock(&night);
+        pthread_join(pool, NULL);
+    }
+    for (int i = 0; i < HOGS; i++) kill(hogs[i], SIGKILL), waitpid(hogs[i], NULL, 0);
+    assert_true(worked == 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_after_the_other), cmocka_unit_test(between_two_calls)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_after_the_other),
+        cmocka_unit_test(between_two_calls),
+        cmocka_unit_test(a_pool_spins_on_a_busy_machine),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
