@@ -230,7 +230,10 @@ def main(words):
         else:
             write(args.folder, columns)
     except ImportError as error:
-        print(f"{(error.name or 'pyarrow').split('.')[0]} is not installed: ./rungs installs it (requirements.txt)")
+        name = (error.name or "pyarrow").split(".")[0]
+        print(
+            f"{name} is not installed: ./rungs installs it in a source tree; else name a Python that has it in RUNGS_PYTHON"
+        )
         return 4
     except Wrong as error:
         print(error)

@@ -72,7 +72,7 @@ class Skip(Exception):
 HOW_TO_GET = {
     **dict.fromkeys(
         ("numpy", "scipy", "numba", "pandas", "pyarrow", "polars", "bottleneck"),
-        "./rungs installs it (requirements.txt)",
+        "./rungs installs it in a source tree; else name a Python that has it in RUNGS_PYTHON (requirements.txt)",
     ),
     **dict.fromkeys(
         ("torch", "cupy", "jax"), "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)"

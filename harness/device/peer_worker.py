@@ -23,13 +23,19 @@ import time
 import traceback
 from time import perf_counter
 
-import peer_into
 import peer_protocol as wire
-import peer_rotation
 import peer_timing
 from peer_libraries import LIBRARIES
 from peer_own import Hooks, Own
 from peer_protocol import Failure
+
+try:
+    import peer_into
+    import peer_rotation
+except ImportError as error:
+    WITHOUT_NUMPY = error  # answer() says it
+else:
+    WITHOUT_NUMPY = None
 
 # Modules and the clock are bound before the peer is imported: one that patches time.perf_counter() changes no sample.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -507,6 +513,8 @@ def answer(worker, command):
     what = command.get(wire.KEY_DO)
     if what not in COMMANDS:
         return {wire.KEY_ERROR: f"a peer does not know the command '{what}'", wire.KEY_KIND: "internal"}
+    if WITHOUT_NUMPY:
+        return {wire.KEY_SKIP: missing("numpy", WITHOUT_NUMPY)}
     try:
         return COMMANDS[what](worker, command)
     except Skip as reason:

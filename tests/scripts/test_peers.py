@@ -38,6 +38,7 @@ except ImportError:
 sys.path.append(str(WORKER.parent))
 import peer_worker  # noqa: E402
 import pytest
+from program import call, expect, rows_of
 
 
 def has(module):
@@ -556,6 +557,17 @@ def test_a_missing_library_is_a_skip(peers):
         framework="json",
     )
     assert reply == {"skip": "no_such_library is not installed: see requirements.txt"}
+
+
+def test_a_python_without_numpy_skips_all_libraries(tmp_path):
+    python, out = tmp_path / "python", tmp_path / "rows.jsonl"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')  # without what is installed
+    python.chmod(0o755)
+    case = ("moments rows=97 cols=5", "--variants", "peer_*,cpu_pairwise", "--verify-only", "--out", out)
+    done = call("run", *case, env={**os.environ, "RUNGS_PYTHON": str(python)})
+    expect(done.returncode == 0, "no row fails", done)
+    said = {row["variant"]: row["reason"] for row in rows_of(out) if row["verdict"] == "skip"}
+    assert said["moments/peer_numpy"].startswith("numpy is not installed: ") and len(said) == len(rows_of(out)) - 1
 
 
 def test_a_peer_that_raises_is_an_error(peers):
