@@ -128,7 +128,9 @@ Status params_complete(const Params *params) {
 static int demand(const Params *params, const char *name) {
     const int index = find(params, name);
     if (index >= 0) return index;
-    fprintf(stderr, "rungs: internal error: parameter '%s' was asked for but never declared\n", name);
+    fprintf(stderr, "rungs: the code asks for parameter '%s'; declared are:", name);
+    for (int i = 0; i < params->count; i++) fprintf(stderr, " %s", params->specs[i].name);
+    fprintf(stderr, "\n");
     abort();
 }
 

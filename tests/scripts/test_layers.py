@@ -68,7 +68,7 @@ MAY_PRINT = {
     "harness/main.c": "the program",
     "harness/cli/": "the program's words for people",
     "harness/worker/worker.c": "started by hand it says how it is meant to be started",
-    "harness/base/params.c": "a parameter that was never declared is a bug of ours: abort",
+    "harness/base/params.c": "a parameter that was never declared is a bug of the code that asks for it: abort",
     "harness/base/process.c": "_exit of the processes that it forks",
     "harness/pipeline/devices.c": "_exit of the processes that it forks",
     "harness/pipeline/devices_alone.c": "likewise",

@@ -16,6 +16,7 @@ import campaigns
 import cheats
 import errors
 import forgeries
+import large
 
 PAGE, SUMMARY = cheats.SOURCE / "docs/data/verification.md", cheats.SOURCE / "docs/VERIFICATION.md"
 HEAD = """<!-- data page: not counted as prose -->
@@ -183,6 +184,19 @@ same run, times the calls of it that one call computes. `cpu_cheat_warm_up` is h
 {table(head, forgeries.lines())}"""
 
 
+def large_part(kept):
+    counts = collections.defaultdict(lambda: [0, 0])
+    for entry in kept:
+        counts[entry["n"], entry["place"]][0] += entry["rejected"]
+        counts[entry["n"], entry["place"]][1] += 1
+    said = "; ".join(f"{n} elements, {place}: {caught} of {all}" for (n, place), (caught, all) in counts.items())
+    timed = [[f"`{e['mutant']}`", e["n"], f"{e['share']:.3g}"] for e in kept if not e["rejected"]]
+    return f"""## At the sizes of published cases
+Cheats of `double` in f64, short runs of `cold` (`tests/verification/large.py`). Rejected: {said}. Those that get a time gain none, but by noise:
+
+{table(["mutant", "elements", "`cold`: share of the honest time"], timed)}"""
+
+
 def errors_part(kept):
     lines = []
     for entry in kept:
@@ -227,7 +241,7 @@ symbols of the op's page (docs/ops/). [METHOD.md](../METHOD.md#chance) has the p
 
 
 def page():
-    return "\n".join([HEAD, cheats_part(cheats.read()), forgeries_part(), errors_part(errors.read()), campaigns.part()])
+    return "\n".join([HEAD, cheats_part(cheats.read()), forgeries_part(), large_part(large.read()), errors_part(errors.read()), campaigns.part()])
 
 
 def summary():
