@@ -11,7 +11,6 @@
 
 enum {
     BEST_TILE_BYTES = 1024 /* at most: of 2048 a scan of doubles takes a third longer */,
-    BEST_MOMENTS_TILE = 128 /* elements at most: about an outlier, a part loses as many units as it has elements */,
     BEST_BLOCK_BYTES = 4096,
     BEST_SMALL = 64 /* windows up to here are doubled, longer ones tiled */
 };

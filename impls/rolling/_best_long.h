@@ -3,8 +3,9 @@
  * The windows that end in a tile begin w - 1 earlier, so that lane k of a vector of tails belongs to lane k of the heads. What
  * follows the last of their first elements, up to the next tile, belongs to every tail: it is added up first (reduce). Then tails
  * are scanned backward into the first-level cache, heads forward in registers, and joined as they come: a vector of L lanes in
- * log2(L) shuffles and operations, then one more to join it to what came before. Moments are kept about each part's own first
- * (head) or last (tail) element, which every use of that part contains, and joined by Chan's rule. */
+ * log2(L) shuffles and operations, then one more to join it to what came before. Moments are kept about the mean of a group of
+ * elements that every use of a part contains, in the first group of a part about its first (head) or last (tail) element, and
+ * joined by Chan's rule. */
 #pragma once
 
 #include "_best_short.h"
@@ -43,10 +44,14 @@ ALWAYS_INLINE Vector vector_total(bool forward, Vector v) {
     return forward ? __builtin_shuffle(v, LANE_INDEX(SCAN_LAST, 0)) : __builtin_shuffle(v, LANE_INDEX(SCAN_FIRST, 0));
 }
 
+/* Rounding: chains are as short as in the widest registers, because the vectors of a group are added up first. */
+enum { GROUP = 64 / sizeof(real), VECTORS = GROUP / LANES };
+
 /* What elements add up to, in all lanes: a sum or an extreme; of moments also the sum of squares, both about a shift; of extremes,
  * which lose a NaN, not 0 in some lane of `nan` if there was one. */
 typedef struct Carry {
-    Vector sum, squares;
+    Vector shift, sum, squares;
+    Vector group_sum, group_squares; /* of moments, for those of a group that are not in these yet */
     Lanes nan;
 } Carry;
 
@@ -54,44 +59,73 @@ ALWAYS_INLINE Vector none_of(ScanKind kind) {
     return (Vector){0} + (kind == SCAN_MIN ? (real)INFINITY : kind == SCAN_MAX ? (real)-INFINITY : 0);
 }
 
-/* Each lane of v with all lanes before it (forward) or behind it, and with `before`, which v joins. */
-ALWAYS_INLINE Vector scan_on(ScanKind kind, bool forward, Vector v, Vector *before) {
-    const Vector s = vector_scan(kind, forward, v, none_of(kind)), joined = vector_join(kind, s, *before);
-    *before = vector_join(kind, *before, vector_total(forward, s));
+/* Each lane of v with all lanes before it (forward) or behind it, and with `before` and `group`, which v joins; ends: as the last
+ * of its group. */
+ALWAYS_INLINE Vector scan_on(ScanKind kind, bool forward, Vector v, Vector *before, Vector *group, bool ends) {
+    const Vector s = vector_scan(kind, forward, v, none_of(kind)), total = vector_total(forward, s);
+    const bool in_groups = kind == SCAN_MOMENTS && VECTORS > 1;
+    const Vector joined = vector_join(kind, in_groups ? s + *group : s, *before);
+    if (in_groups) *group += total;
+    if (in_groups && !ends) return joined;
+    *before = vector_join(kind, *before, in_groups ? *group : total);
+    *group = (Vector){0};
     return joined;
 }
 
 /* The scanned sums or extremes. Of moments: means less the shift, and in *m2 sums of squares about the means. */
-ALWAYS_INLINE Vector scan_part(ScanKind kind, bool forward, Vector v, Vector shift, const real *per_count, Carry *before,
-                               Vector *m2) {
+ALWAYS_INLINE Vector scan_part(ScanKind kind, bool forward, Vector v, const real *per_count, Carry *before, bool ends, Vector *m2) {
     if (kind == SCAN_MIN || kind == SCAN_MAX) before->nan |= v != v;
-    if (kind != SCAN_MOMENTS) return scan_on(kind, forward, v, &before->sum);
-    const Vector apart = v - shift, squares = scan_on(kind, forward, apart * apart, &before->squares);
-    const Vector sum = scan_on(kind, forward, apart, &before->sum), mean = sum * vector_load(per_count);
+    if (kind != SCAN_MOMENTS) return scan_on(kind, forward, v, &before->sum, &before->group_sum, ends);
+    const Vector apart = v - before->shift;
+    const Vector squares = scan_on(kind, forward, apart * apart, &before->squares, &before->group_squares, ends);
+    const Vector sum = scan_on(kind, forward, apart, &before->sum, &before->group_sum, ends), mean = sum * vector_load(per_count);
     const Vector spread = squares - sum * mean;
     *m2 = (Vector)((Lanes)spread & ~(spread < 0)); /* never below 0; NaN stays */
     return mean;
 }
 
-/* The `count` elements that end before `end`; whole vectors are read, of the first one perhaps only the last lanes used. */
+/* The `count` elements that end before `end`; whole groups are read, of the first one perhaps only the last lanes used. */
 ALWAYS_INLINE Carry reduce(ScanKind kind, const real *end, size_t count, Vector shift) {
     const Vector none = none_of(kind), start = kind == SCAN_MOMENTS ? shift : (Vector){0};
-    const size_t left = count % LANES, whole = count - left;
-    const real *first = end - (left > 0 ? whole : 0) - LANES;
-    Lanes lane = {0};
+    const size_t left = count % GROUP, whole = count - left;
+    const real *first = end - (left > 0 ? whole : 0) - GROUP;
+    Vector sum[VECTORS], squares[VECTORS];
+    Lanes lane = {0}, nan = {0};
     for (int l = 0; l < LANES; l++) lane[l] = l;
-    const Lanes use = lane >= (Lanes){0} + (int)(LANES - left);
-    Vector sum = (Vector)(((Lanes)(vector_load(first) - start) & use) | ((Lanes)none & ~use)), squares = sum * sum;
-    Lanes nan = sum != sum;
-    for (size_t done = 0; done < whole; done += LANES) {
-        const Vector v = vector_load(end - done - LANES) - start;
-        sum = vector_join(kind, sum, v);
-        squares += v * v;
-        nan |= v != v;
+#pragma GCC unroll 8
+    for (int j = 0; j < VECTORS; j++) {
+        const Lanes use = lane >= (Lanes){0} + (int)(GROUP - left) - j * LANES;
+        sum[j] = (Vector)(((Lanes)(vector_load(first + j * LANES) - start) & use) | ((Lanes)none & ~use));
+        squares[j] = sum[j] * sum[j];
+        nan |= sum[j] != sum[j];
     }
-    Carry self = {.sum = vector_total(true, vector_scan(kind, true, sum, none)), .nan = nan};
-    if (kind == SCAN_MOMENTS) self.squares = vector_total(true, vector_scan(kind, true, squares, none));
+    for (size_t done = 0; done < whole; done += GROUP) {
+#pragma GCC unroll 8
+        for (int j = 0; j < VECTORS; j++) {
+            const Vector v = vector_load(end - done - GROUP + j * LANES) - start;
+            sum[j] = vector_join(kind, sum[j], v);
+            squares[j] += v * v;
+            nan |= v != v;
+        }
+    }
+    for (int j = 1; j < VECTORS; j++) sum[0] = vector_join(kind, sum[0], sum[j]), squares[0] += squares[j];
+    Carry self = {.shift = start, .sum = vector_total(true, vector_scan(kind, true, sum[0], none)), .nan = nan};
+    if (kind == SCAN_MOMENTS) self.squares = vector_total(true, vector_scan(kind, true, squares[0], none));
     return self;
+}
+
+/* How far the mean of eight elements is from one of them, if it is finite. */
+static inline real to_mean(const real *x, real one) {
+    const real mean = (((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]))) / 8, by = mean - one;
+    return by - by == 0 ? by : 0;
+}
+
+/* From now on the moments of `count` elements are about another shift. */
+ALWAYS_INLINE void recentre(Carry *self, real by, real count) {
+    const Vector sum = self->sum - by * count;
+    self->squares -= by * (self->sum + sum);
+    self->sum = sum;
+    self->shift += by;
 }
 
 enum { TILE = BEST_TILE_BYTES / sizeof(real), AHEAD = 4 * TILE /* elements that are asked for early */ };
@@ -112,11 +146,11 @@ ALWAYS_INLINE bool lost_nan(ScanKind kind, const Carry *carry) {
     return any != 0;
 }
 
-/* A whole tile, of moments about its first element. */
-ALWAYS_INLINE TileSum tile_sum(const BestJob *job, ScanKind kind, real first, const Carry *carry) {
+/* A whole tile. */
+ALWAYS_INLINE TileSum tile_sum(const BestJob *job, ScanKind kind, const Carry *carry) {
     const double sum = (double)carry->sum[0], mean = sum / (double)job->tile, m2 = (double)carry->squares[0] - sum * mean;
     if (lost_nan(kind, carry)) return (TileSum){NAN, 0};
-    return kind == SCAN_MOMENTS ? (TileSum){(double)first + mean, m2 < 0 ? 0 : m2} : (TileSum){sum, 0};
+    return kind == SCAN_MOMENTS ? (TileSum){(double)carry->shift[0] + mean, m2 < 0 ? 0 : m2} : (TileSum){sum, 0};
 }
 
 /* a and b stand for na and nb elements; none of them: the other. */
@@ -188,16 +222,25 @@ ALWAYS_INLINE Vector join_parts(ScanKind kind, const TileWork *work, size_t k, c
     return middle->roots ? VECTOR_SQRT(variance) : variance;
 }
 
-/* The tails of all windows that end in a tile: they begin one element apart, and end before `end`. */
+/* The tails of all windows that end in a tile: they begin one element apart, and end before `end`. Means are stored less the last
+ * element, whatever they were kept about. */
 ALWAYS_INLINE Carry scan_tails(const BestJob *job, ScanKind kind, const real *end, TileWork *work) {
-    const Vector shift = (Vector){0} + end[-1];
-    const real *x = end - job->rest - job->tile;
-    Carry carry = reduce(kind, end, job->rest, shift);
-    for (size_t k = job->tile; k > 0;) {
-        k -= LANES;
-        Vector m2;
-        vector_store(work->tail + k, scan_part(kind, false, vector_load(x + k), shift, work->per_tail + k, &carry, &m2));
-        if (kind == SCAN_MOMENTS) vector_store(work->tail_m2 + k, m2);
+    const real *x = end - job->rest - job->tile, last = end[-1];
+    const bool moments = kind == SCAN_MOMENTS, shared = job->rest >= 8;
+    const real by = moments ? to_mean(end - 8, last) : 0;
+    real apart = shared ? by : 0;
+    Carry carry = reduce(kind, end, job->rest, (Vector){0} + (last + apart));
+    for (size_t k = job->tile, stop = k - GROUP; k > 0; stop = 0) {
+        while (k > stop) {
+            k -= LANES;
+            Vector m2;
+            const Vector tail = scan_part(kind, false, vector_load(x + k), work->per_tail + k, &carry, k % GROUP == 0, &m2);
+            vector_store(work->tail + k, moments ? tail + apart : tail);
+            if (moments) vector_store(work->tail_m2 + k, m2);
+        }
+        if (!moments || shared || stop == 0) continue;
+        recentre(&carry, by, (real)(job->rest + GROUP));
+        apart = by;
     }
     return carry;
 }
@@ -205,15 +248,23 @@ ALWAYS_INLINE Carry scan_tails(const BestJob *job, ScanKind kind, const real *en
 /* Scans the heads and writes the outputs; returns what the tile adds up to. */
 ALWAYS_INLINE Carry join_heads(const BestJob *job, ScanKind kind, const real *x, const TileWork *work, const Middle *from, real *y,
                                bool past) {
-    const Vector shift = (Vector){0} + x[0];
     const Middle middle = *from;
-    Carry carry = {none_of(kind), {0}, {0}};
-    for (size_t k = 0; k < job->tile; k += LANES) {
-        Vector m2;
-        const Vector head = scan_part(kind, true, vector_load(x + k), shift, work->per_head + k, &carry, &m2);
-        __builtin_prefetch(x + k + AHEAD); /* the machine looks less far ahead where there is more to do than to copy */
-        const Vector out = join_parts(kind, work, k, &middle, head, m2);
-        scan_put(y + k, &out, past);
+    const bool moments = kind == SCAN_MOMENTS;
+    const real by = moments ? to_mean(x, x[0]) : 0;
+    Carry carry = {.shift = (Vector){0} + x[0], .sum = none_of(kind)};
+    real apart = 0;
+    for (size_t k = 0, stop = GROUP; k < job->tile; stop = job->tile) {
+        for (; k < stop; k += LANES) {
+            Vector m2;
+            const bool ends = (k + LANES) % GROUP == 0;
+            const Vector head = scan_part(kind, true, vector_load(x + k), work->per_head + k, &carry, ends, &m2);
+            __builtin_prefetch(x + k + AHEAD); /* the machine looks less far ahead where there is more to do than to copy */
+            const Vector out = join_parts(kind, work, k, &middle, moments ? head + apart : head, m2);
+            scan_put(y + k, &out, past);
+        }
+        if (!moments || stop == job->tile) continue;
+        recentre(&carry, by, (real)GROUP);
+        apart = by;
     }
     return carry;
 }
@@ -283,7 +334,7 @@ ALWAYS_INLINE void tile_region(const BestJob *job, ScanKind kind, size_t first, 
         const real *x = tile_begin(job, t, work);
         const TileSum core = tilequeue_window(&queue, kind, t - job->back + 1, t);
         const Carry carry = write_tile(job, kind, t, core, x, work);
-        if (t < known_from) job->sums[t] = tile_sum(job, kind, x[0], &carry);
+        if (t < known_from) job->sums[t] = tile_sum(job, kind, &carry);
     }
 }
 
@@ -295,8 +346,8 @@ static inline size_t part_begin(size_t count, size_t k, size_t parts) {
 ALWAYS_INLINE void tile_sums(const BestJob *job, ScanKind kind, size_t first, size_t end, TileWork *work) {
     for (size_t t = first; t < end; t++) {
         const real *x = tile_begin(job, t, work);
-        const Carry carry = reduce(kind, x + job->tile, job->tile, (Vector){0} + x[0]);
-        job->sums[t] = tile_sum(job, kind, x[0], &carry);
+        const Carry carry = reduce(kind, x + job->tile, job->tile, (Vector){0} + (x[0] + to_mean(x, x[0])));
+        job->sums[t] = tile_sum(job, kind, &carry);
     }
 }
 

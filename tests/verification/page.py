@@ -192,7 +192,7 @@ def large_part(kept):
     said = "; ".join(f"{n} elements, {place}: {caught} of {all}" for (n, place), (caught, all) in counts.items())
     timed = [[f"`{e['mutant']}`", e["n"], f"{e['share']:.3g}"] for e in kept if not e["rejected"]]
     return f"""## At the sizes of published cases
-Cheats of `double` in f64, short runs of `cold` (`tests/verification/large.py`). Rejected: {said}. Those that get a time gain none, but by noise:
+Cheats of `double` in f64, short runs of `cold` (`tests/verification/large.py`). Rejected: {said}. Those that get a time gain none but by noise; `cpu_cheat_warm_up` is honest there:
 
 {table(["mutant", "elements", "`cold`: share of the honest time"], timed)}"""
 
@@ -241,7 +241,16 @@ symbols of the op's page (docs/ops/). [METHOD.md](../METHOD.md#chance) has the p
 
 
 def page():
-    return "\n".join([HEAD, cheats_part(cheats.read()), forgeries_part(), large_part(large.read()), errors_part(errors.read()), campaigns.part()])
+    return "\n".join(
+        [
+            HEAD,
+            cheats_part(cheats.read()),
+            forgeries_part(),
+            large_part(large.read()),
+            errors_part(errors.read()),
+            campaigns.part(),
+        ]
+    )
 
 
 def summary():
