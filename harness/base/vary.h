@@ -186,7 +186,8 @@ static inline RNG_BOTH bool vary_moves_rows(VaryHow how) {
 
 static inline RNG_BOTH void vary_row_offsets(const OrderedRows *rows, size_t begin, size_t end, void *to) {
     const size_t n = rows->order.n;
-    RowPlace at = {0};
+    RowPlace at;
+    memset(&at, 0, sizeof at); /* column_next() reads what some compilers cannot see to be set */
     for (size_t i = begin; i < end; i++) {
         if (i == begin && i < n)
             at = column_find(rows, i, false);
