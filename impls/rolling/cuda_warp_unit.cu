@@ -208,7 +208,10 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     store_warp<BULK>(view, first, threadIdx.x / WARP * WARP * K, WARP * K, own);
 }
 
-/* w <= 3. */
+/* Windows that a thread reads alone. Of var and std those that no unit leaves a third of, see below. */
+static bool is_tiny(Aggregate aggregate, size_t window) {
+    return window <= (aggregate_is_spread(aggregate) ? 5 : 3);
+}
 template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(256) tiny_kernel(RollingView<T> view) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, w = view.window;
     if (i >= view.n) return;
@@ -239,10 +242,10 @@ constexpr CutTable CUTS = {7,
                             {7001, 15, 32, 256, 3}}};
 template <>
 constexpr CutTable CUTS<8, true> = {11,
-                                    {{4, 3, 1, 64, 24},
-                                     {6, 5, 1, 64, 16},
-                                     {10, 9, 1, 64, 12},
-                                     {14, 13, 1, 64, 10},
+                                    {{6, 3, 1, 64, 24},
+                                     {8, 5, 1, 64, 16},
+                                     {14, 9, 1, 64, 12},
+                                     {20, 13, 1, 64, 10},
                                      {81, 11, 4, 128, 7},
                                      {157, 13, 8, 128, 6},
                                      {451, 15, 16, 128, 6},
@@ -261,10 +264,10 @@ constexpr CutTable CUTS<4, false> = {7,
                                       {2001, 39, 32, 256, 3}}};
 template <>
 constexpr CutTable CUTS<4, true> = {11,
-                                    {{4, 3, 1, 128, 12},
-                                     {6, 5, 1, 128, 8},
-                                     {10, 9, 1, 128, 8},
-                                     {16, 15, 1, 128, 6},
+                                    {{6, 3, 1, 128, 12},
+                                     {8, 5, 1, 128, 8},
+                                     {14, 9, 1, 128, 8},
+                                     {23, 15, 1, 128, 6},
                                      {61, 15, 4, 128, 10},
                                      {121, 23, 4, 128, 6},
                                      {277, 23, 8, 128, 6},
@@ -284,7 +287,7 @@ constexpr CutTable CUTS<2, false> = {7,
                                       {1501, 30, 32, 256, 3}}};
 template <>
 constexpr CutTable CUTS<2, true> = {8,
-                                    {{4, 2, 1, 128, 12},
+                                    {{6, 2, 1, 128, 12},
                                      {10, 6, 1, 128, 8},
                                      {16, 10, 1, 128, 8},
                                      {46, 30, 1, 128, 5},
@@ -356,7 +359,7 @@ static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut
 
 static Status run(const VariantArgs *args) {
     return rolling_run_stored(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
-        if (view.window <= 3) {
+        if (is_tiny(AGG, view.window)) {
             const unsigned threads = 256, blocks = (unsigned)divide_up(view.n, threads);
             return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(threads), 0, args->stream}, view);
         }
@@ -371,7 +374,7 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (threads % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of %d", threads, WARP);
     if (!rolling_supports(args, WARP, reason)) return false;
     const size_t w = rolling_window(args);
-    if (w > rolling_length(args) || w <= 3) return true;
+    if (w > rolling_length(args) || is_tiny((Aggregate)rolling_aggregate(args), w)) return true;
     Cut cut;
     cut_of(args, &cut);
     if (shared_bytes(args, cut) <= device_block_shared_max()) return true;

@@ -4,7 +4,7 @@ few and many blocks between; what the published kernels must fail at, and the ot
 import numpy
 import pytest
 
-from program import call, emulate, emulate_each, expect, needs_emulator
+from program import call, emulate, emulate_each, expect, needs_emulator, rows_of
 
 pytestmark = needs_emulator
 
@@ -127,3 +127,19 @@ def test_the_largest_window_that_fits(folder, n, window, verdict):
     row = found["cuda_thread_tile"]
     told = verdict == "pass" or "largest window is 25985" in row["reason"]
     expect(row["verdict"] == verdict and told, f"n={n} window={window}: {verdict}", done)
+
+
+def test_variances_keep_far_from_their_bound(folder):
+    """Of normal numbers: a unit's windows share enough elements that none of these, alone, is the shift."""
+    windows, seeds = (4, 5, 6, 8, 10, 13, 14, 15, 16, 17, 20, 23, 33, 64), range(1, 7)
+    cases = [
+        f"rolling agg=var n=1500 window={w} dtype={dtype} input=normal seed={seed}"
+        for w in windows
+        for dtype in ("f64", "f32")
+        for seed in seeds
+    ]
+    out = folder / "rows.jsonl"
+    done = call("run", *cases, "--variants", "cuda_warp_unit", "--emulate", "--verify-only", "--out", out)
+    expect(done.returncode == 0, "all arrays pass", done)
+    ratios = {row["case"]: row["errors"]["y"]["max_ratio"] for row in rows_of(out)}
+    assert len(ratios) == len(cases) and max(ratios.values()) < 0.8, max(ratios, key=ratios.get)
