@@ -297,8 +297,7 @@ Status process_capture(const char *const argv[], const ProcessLimits *limits, Te
 
 double other_seconds(int id) {
     struct timespec time;
-    const clockid_t clock =
-        (clockid_t)(~(unsigned)id << 3 | 6); /* what pthread_getcpuclockid() gives, for a thread known by its id */
+    const clockid_t clock = (clockid_t)(~(unsigned)id << 3 | 6); /* as pthread_getcpuclockid() has it, but by id */
     return clock_gettime(clock, &time) == 0 ? (double)time.tv_sec + 1e-9 * (double)time.tv_nsec : -1;
 }
 
@@ -315,8 +314,8 @@ static bool read_file(int id, const char *name, char *text, size_t room) {
 
 bool other_sleeps(int id) {
     char text[512];
-    const char *state =
-        read_file(id, "stat", text, sizeof text) ? strrchr(text, ')') : NULL; /* the name before it may hold anything */
+    if (!read_file(id, "stat", text, sizeof text)) return false;
+    const char *state = strrchr(text, ')'); /* the name before it may hold anything */
     if (!state || strncmp(state, ") S", 3) != 0) return false;
     /* One that was preempted just before it blocked "sleeps", but has yet to run. A kernel may not tell. */
     return !read_file(id, "syscall", text, sizeof text) || strncmp(text, "running", strlen("running")) != 0;

@@ -7,10 +7,10 @@
  *   The loops are compiled once for float and once for double (_best_f32.c, _best_f64.c); here is what surrounds them.
  * Traffic: reads every element once, and once more as it leaves where w elements outgrow the cache; before that, w elements per
  *   thread (at most n in all); writes past the caches where the output outgrows them.
- * Rounding: sums: a window's elements added in some order, chains of at most 36 + w/tile. Moments: of parts of at most
- *   512 elements about the mean of eight of theirs (an outlier as a shift cost the bound in 3% of arrays), joined by Chan's rule:
- * no E[x^2] - E[x]^2 over a window. In the dtype, whole tiles in double. NaN and inf stay in their windows because only those
- * windows are made of them.
+ * Rounding: sums: a window's elements added in some order, chains of at most 36 + w/tile. Moments: about the mean of eight
+ *   elements of a part of at most 512 (about one, an outlier, 3% of arrays failed), joined by Chan's rule: no E[x^2] - E[x]^2
+ *   over a window. In the dtype, whole tiles in double. NaN and inf stay in their windows because only those windows are made
+ *   of them.
  * Limits: agg=apply has its own variants.
  * Origin: van Herk (1992), Gil and Werman (1993); Chan, Golub, LeVeque (1979); the queue of two stacks is folklore. */
 #include "_best.h"

@@ -141,8 +141,9 @@ def shipped():
 CONFINED = {name: value for name, value in os.environ.items() if name != "RUNGS_WORKERS_WRITE"}
 
 
-def rows(program, case, names, emulator, timeout="60s"):
-    """(place, row) of these mutants on a case, with a cache of their own: what one of them may have spoilt must not outlive them."""
+def rows(program, case, names, emulator, timeout="60s", memory="1G", patience=900):
+    """(place, row) of these mutants on a case within `patience` seconds, with a cache of their own: what one of them may have spoilt must not
+    outlive them."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "rows.jsonl"
         done = subprocess.run(
@@ -157,14 +158,14 @@ def rows(program, case, names, emulator, timeout="60s"):
                 "--timeout",
                 timeout,
                 "--memory-limit",
-                "1G",
+                memory,
                 "--out",
                 out,
                 *emulator,
             ],
             capture_output=True,
             text=True,
-            timeout=900,
+            timeout=patience,
             env={**CONFINED, "RUNGS_CACHE": folder},
         )
         if done.returncode not in (0, 1, 3):

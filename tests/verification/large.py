@@ -7,9 +7,7 @@ large.json.
 import json
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import cheats
 
@@ -22,17 +20,9 @@ def read():
 
 def measure(program, n, prefix):
     """Of each that is not skipped: n, place, mutant, rejected, share of the median of the honest variant, in `cold` (None: no time)."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = pathlib.Path(folder) / "rows.jsonl"
-        words = ("--variants", f"{prefix}_cheat_*,{prefix}_right", "--quick", "--no-ceilings", "--memory-limit", "12G")
-        done = subprocess.run(
-            [program, "run", f"double n={n} input=normal", *words, "--timeout", "120s", "--out", out],
-            stdout=subprocess.DEVNULL,
-            env={**cheats.CONFINED, "RUNGS_CACHE": folder},
-        )
-        rows = [row for row in map(json.loads, out.open()) if row["kind"] == "row" and row["verdict"] != "skip"]
-    if done.returncode not in (0, 1, 3) or not rows:
-        raise SystemExit(f"double n={n}: exit code {done.returncode}, {len(rows)} rows")
+    names = [f"{prefix}_cheat_*", f"{prefix}_right"]
+    found = cheats.rows(program, f"double n={n} input=normal", names, (), "120s", "12G", 7200)
+    rows = [row for _, row in found if row["verdict"] != "skip"]
     cold = {row["variant"]: row["timing"]["cold"]["median"] for row in rows if row["timing"]}
     honest = cold[f"double/{prefix}_right"]
     return [
