@@ -30,9 +30,15 @@ struct UnitMiddle {
 /* 1 / w, 1 / (w - 1), 1 / the elements of a middle: divided once, on the host. */
 template <typename T> struct UnitReciprocals { T window, degree, middle; };
 
+/* What a unit of var or std, or its rest, is summed up about: the mean of its first (rest: last) four elements, of fewer than four one
+ * (stride 0). One of many may be far from all others; these are in each window that takes the sums. */
+template <typename T> __device__ SumOf<T> mean_of_four(const T *x, int stride) {
+    return (SumOf<T>)0.25 * ((wide(x[0]) + wide(x[stride])) + (wide(x[2 * stride]) + wide(x[3 * stride])));
+}
+
 /* Aggregates of the units that middles are made of: number q of `whole` and `rest` is that of unit q - before of the block; wholes
- * of the block's own units come from elsewhere, and a rest is needed of as many units as the block has. Those of var and std are
- * shifted by the first element of the unit, rests by the last: that of an own unit may lie behind the array. */
+ * of the block's own units come from elsewhere, and a rest is needed of as many units as the block has. Wholes are shifted by their
+ * first elements, rests by the last: those of an own unit may lie behind the array. */
 template <typename A, bool SPREAD, unsigned K, unsigned G, typename T>
 __device__ void sum_up_units(const T *own, UnitMiddle middle, unsigned before, A *whole, A *rest) {
     constexpr unsigned UNIT = G * K;
@@ -44,7 +50,7 @@ __device__ void sum_up_units(const T *own, UnitMiddle middle, unsigned before, A
         if (done < before) {
             A all; /* of the first unit only the rest is in shared memory */
             if (q < before && (q > 0 || middle.rest == 0)) {
-                const SumOf<T> shift = SPREAD ? wide(unit[0]) : 0;
+                const SumOf<T> shift = SPREAD ? mean_of_four(unit, K >= 4) : 0;
                 const Elements<T, K> part(unit + lane * K, 0);
 #pragma unroll
                 for (unsigned r = 0; r < K; r++) all.push(wide(part[r]) - shift);
@@ -54,7 +60,7 @@ __device__ void sum_up_units(const T *own, UnitMiddle middle, unsigned before, A
         }
         if (done < rests) {
             A last;
-            const SumOf<T> shift = SPREAD ? wide(unit[UNIT - 1]) : 0;
+            const SumOf<T> shift = SPREAD ? mean_of_four(unit + UNIT - 1, -(middle.rest >= 4)) : 0;
             for (unsigned at = UNIT - middle.rest + lane; at < UNIT; at += G) last.push(wide(unit[at]) - shift);
             last = group_reduce<G>(last);
             if (lane == 0) rest[q] = last;
@@ -63,7 +69,7 @@ __device__ void sum_up_units(const T *own, UnitMiddle middle, unsigned before, A
 }
 
 /* Part j of the middle of unit number `unit` of the block: a whole unit, or the rest of the one before those. */
-template <typename A, bool SPREAD, unsigned UNIT, typename T> struct MiddlePart {
+template <typename A, bool SPREAD, unsigned K, unsigned UNIT, typename T> struct MiddlePart {
     using S = SumOf<T>;
     A aggregate;
     S count, shift;
@@ -72,16 +78,17 @@ template <typename A, bool SPREAD, unsigned UNIT, typename T> struct MiddlePart 
         const unsigned q = unit + before - 1 - j;
         aggregate = j < middle.whole ? whole[q] : rest[q];
         count = (S)(j < middle.whole ? UNIT : middle.rest);
-        const T *unit_begin = own + ((int)q - (int)before) * (int)UNIT;
-        shift = !SPREAD ? 0 : wide(unit_begin[j < middle.whole ? 0 : UNIT - 1]);
+        const T *first = own + ((int)q - (int)before) * (int)UNIT;
+        const bool is_whole = j < middle.whole;
+        shift = !SPREAD ? 0 : mean_of_four(is_whole ? first : first + UNIT - 1, is_whole ? K >= 4 : -(middle.rest >= 4));
     }
 };
 
 /* The middle of unit number `unit` of the block in each lane of its group; for var and std less its mean, the shift. */
-template <typename A, bool SPREAD, unsigned UNIT, unsigned G, typename T>
+template <typename A, bool SPREAD, unsigned K, unsigned G, typename T>
 __device__ A gather_middle(const T *own, UnitMiddle middle, SumOf<T> per_middle, unsigned before, unsigned unit, const A *whole,
                            const A *rest, SumOf<T> *shift) {
-    using Part = MiddlePart<A, SPREAD, UNIT, T>;
+    using Part = MiddlePart<A, SPREAD, K, G * K, T>;
     *shift = 0;
     if constexpr (SPREAD) {
         SumOf<T> sum = 0;
@@ -89,7 +96,7 @@ __device__ A gather_middle(const T *own, UnitMiddle middle, SumOf<T> per_middle,
             const Part part(own, middle, before, unit, whole, rest, j);
             sum += part.aggregate.sum + part.count * part.shift;
         }
-        *shift = before > 0 ? group_sum<G>(sum) * per_middle : wide(own[unit * UNIT]);
+        *shift = before > 0 ? group_sum<G>(sum) * per_middle : wide(own[unit * G * K]);
     }
     A all;
     for (unsigned j = threadIdx.x % G; j < before; j += G) {
@@ -101,14 +108,14 @@ __device__ A gather_middle(const T *own, UnitMiddle middle, SumOf<T> per_middle,
 }
 
 /* The same for a middle of at most LANES parts, each of which is read once: fewer steps where G is more than LANES. */
-template <typename A, bool SPREAD, unsigned UNIT, unsigned LANES, typename T>
+template <typename A, bool SPREAD, unsigned K, unsigned UNIT, unsigned LANES, typename T>
 __device__ A gather_few(const T *own, UnitMiddle middle, SumOf<T> per_middle, unsigned before, unsigned unit, const A *whole,
                         const A *rest, SumOf<T> *shift) {
     const unsigned j = threadIdx.x % LANES;
     A aggregate;
     SumOf<T> count = 0, its = 0;
     if (j < before) {
-        const MiddlePart<A, SPREAD, UNIT, T> part(own, middle, before, unit, whole, rest, j);
+        const MiddlePart<A, SPREAD, K, UNIT, T> part(own, middle, before, unit, whole, rest, j);
         aggregate = part.aggregate, count = part.count, its = part.shift;
     }
     *shift = 0;
@@ -166,7 +173,7 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     T *const own = staged + halo, *const mine = own + threadIdx.x * K;
     A *const whole = (A *)(own + tile), *const rest = whole + before + blockDim.x / G;
     load_tile<BULK>(view, first, halo, halo + tile, staged, (BulkBarrier *)(rest + before + blockDim.x / G));
-    const S unit_shift = SPREAD ? wide(own[unit * G * K]) : 0;
+    const S unit_shift = SPREAD ? mean_of_four(own + unit * G * K, K >= 4) : 0;
     const Elements<T, K> elements(mine, 0);
     A all_mine;
 #pragma unroll
@@ -180,9 +187,10 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     }
 
     S shift;
-    A base = before <= FEW ? gather_few<A, SPREAD, G * K, FEW>(own, middle, per.middle, before, unit, whole, rest, &shift)
-                           : gather_middle<A, SPREAD, G * K, G>(own, middle, per.middle, before, unit, whole, rest, &shift);
-    if constexpr (SPREAD) below.shift((S)(threadIdx.x % G * K), unit_shift - shift);
+    A base = before <= FEW ? gather_few<A, SPREAD, K, G * K, FEW>(own, middle, per.middle, before, unit, whole, rest, &shift)
+                           : gather_middle<A, SPREAD, K, G>(own, middle, per.middle, before, unit, whole, rest, &shift);
+    if constexpr (SPREAD)
+        if (threadIdx.x % G > 0) below.shift((S)(threadIdx.x % G * K), unit_shift - shift); /* not by a NaN of later elements */
     base.merge(below);
     const Elements<T, K> left(mine - (w - 1), (w - 1) % 2);
     A suffix[K], all_left;

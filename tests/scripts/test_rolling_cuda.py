@@ -130,12 +130,13 @@ def test_the_largest_window_that_fits(folder, n, window, verdict):
 
 
 def test_variances_keep_far_from_their_bound(folder):
-    """Of normal numbers: a unit's windows share enough elements that none of these, alone, is the shift."""
+    """A unit's windows share enough elements that none of these, alone, is the shift; nor is an outlier that of all of its unit."""
     windows, seeds = (4, 5, 6, 8, 10, 13, 14, 15, 16, 17, 20, 23, 33, 64), range(1, 7)
     cases = [
-        f"rolling agg=var n=1500 window={w} dtype={dtype} input=normal seed={seed}"
+        f"rolling agg=var n=1500 window={w} dtype={dtype} input={family} seed={seed}"
         for w in windows
         for dtype in ("f64", "f32")
+        for family in ("normal", "mixed", "heavytail")
         for seed in seeds
     ]
     out = folder / "rows.jsonl"
