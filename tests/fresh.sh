@@ -51,7 +51,8 @@ run_in_root() { # ROOT
 
     local failed=0
     as_newcomer "$root" "./rungs reproduce --budget ${RUNGS_FRESH_BUDGET:-30s}" || failed=1
-    as_newcomer "$root" "./rungs test -R ." || failed=1
+    # Real times are asked for on a machine that is not ours: what fails is run once more, and told.
+    as_newcomer "$root" "./rungs test -R . --repeat until-pass:2" || failed=1
     local mib
     mib=$(du -sm "$root/home/newcomer/rungs/build" | cut -f1)
     say "build/ has $mib MiB (at most $largest_mib)"
