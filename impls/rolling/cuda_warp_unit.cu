@@ -30,8 +30,8 @@ struct UnitMiddle {
 /* 1 / w, 1 / (w - 1), 1 / the elements of a middle: divided once, on the host. */
 template <typename T> struct UnitReciprocals { T window, degree, middle; };
 
-/* What a unit of var or std, or its rest, is summed up about: the mean of its first (rest: last) four elements, of fewer than four one
- * (stride 0). One of many may be far from all others; these are in each window that takes the sums. */
+/* What a unit of var or std, or its rest, is summed up about: the mean of its first (rest: last) four elements, of fewer than four
+ * one (stride 0). One of many may be far from all others; these are in each window that takes the sums. */
 template <typename T> __device__ SumOf<T> mean_of_four(const T *x, int stride) {
     return (SumOf<T>)0.25 * ((wide(x[0]) + wide(x[stride])) + (wide(x[2 * stride]) + wide(x[3 * stride])));
 }

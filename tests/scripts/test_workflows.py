@@ -328,7 +328,7 @@ def test_ci_in_place(steps):
         steps.diary.unlink(missing_ok=True)
         codes = steps.execute("ci.yml", job)
         assert codes and not any(codes.values()), (codes, steps.output)
-        assert "test -R ." in steps.called(), ".ci/run ends in the tests"
+        assert "test -R . --repeat until-pass:2" in steps.called(), ".ci/run ends in the tests"
         assert ("fresh" in steps.called()) == (job != "cpu-only"), "a preset of its own is tried in place"
         assert any("shellcheck" in line for line in steps.called()) == (job == "debian")
 
