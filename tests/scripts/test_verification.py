@@ -11,6 +11,7 @@ from program import BUILD, FULL, MUTANTS, SOURCE, expect, needs_emulator, needs_
 sys.path[:0] = [str(SOURCE / "tests" / "verification")]
 import cheats
 import errors
+import large
 import page
 
 HOW = "measure again: cmake/python tests/verification/page.py --measure build/release"
@@ -46,6 +47,11 @@ def test_every_cheat_that_passes_has_a_reason(kept):
         if not entry["rejected"] and page.reason(name) == page.UNKNOWN
     ]
     expect(not unexplained, f"page.py has a reason for every cheat that passes (not for: {unexplained})")
+
+
+def test_no_cheat_gains_at_the_sizes_of_published_cases():
+    gains = [(e["mutant"], e["n"], e["share"]) for e in large.read() if not e["rejected"] and e["share"] < 0.85]
+    expect(not gains and len(large.read()) > 60, f"what gets a time gains none but by noise (not: {gains})")
 
 
 def test_every_smallest_error_has_its_bound():
