@@ -125,6 +125,8 @@ make_venv() {
     }
 }
 pip_install() { quietly "${RUNGS_PYTHON:-$python/bin/python}" -m pip install --no-input --disable-pip-version-check --no-compile "$@"; }
+# Compiled once: a worker, which writes to no file, would compile all that it imports at each of its starts.
+compile_packages() { quietly "$python/bin/python" -m compileall -q -j 0 "$python"/lib/python3*/site-packages || true; } # templates are no Python
 fill_venv() { # in the background, with a log of its own and nothing on the terminal; descriptor 8 is the lock that others wait for
     local log=$root/build/python.log silent=1
     renice -n 10 "$BASHPID" >/dev/null 2>&1 || true # the build, and rows that need no packages, come first
@@ -137,6 +139,7 @@ fill_venv() { # in the background, with a log of its own and nothing on the term
             cannot "the packages of requirements.txt could not be installed. Try again with a network (PyPI), or use" \
                 "a Python that has them: RUNGS_SYSTEM_PYTHON=1 (the python3 on PATH) or RUNGS_PYTHON=PATH"
         fi
+        compile_packages
     fi
     needs_python || true # sets python_stamp
     printf '%s' "$python_stamp" >"$python/.stamp"
@@ -150,6 +153,7 @@ install_optional() { # STAMP DEPENDS-ON TITLE WHAT-IS-LOST pip's arguments...
     if [ -f "$mark" ]; then found=$(<"$mark"); fi
     if [ "${found% failed}" = "$want" ]; then return; fi
     if pip_install "$@"; then
+        compile_packages
         printf '%s' "$want" >"$mark"
     else
         say "warning: $title failed, so $lost: $(grep -i 'error' "$log" | tail -n 1)"

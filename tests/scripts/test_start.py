@@ -415,3 +415,16 @@ def test_who_waits_says_for_whom(real):
     (real.played / "go").touch()
     assert (first.wait(), second.wait()) == (0, 0)
     second.stderr.close()
+
+
+def test_what_is_imported_is_compiled():
+    """Each start of a library's worker imports its packages and writes to no file."""
+    python = SOURCE / "build/python/bin/python"
+    if "RUNGS_PYTHON" in os.environ or python.is_symlink() is False:
+        pytest.skip("the packages are not those of ./rungs")
+    done = subprocess.run([python, "-v", "-c", "import scipy.signal"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    read = re.findall(r"# code object from '?([^'\n]*site-packages[^'\n]*)", done.stderr)
+    assert read and all(path.endswith(".pyc") for path in read), [path for path in read if not path.endswith(".pyc")][
+        :5
+    ]
