@@ -55,6 +55,10 @@ if(RUNGS_CUDA)
     if(RUNGS_CUDA_UNTIMED AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
         string(APPEND CMAKE_CUDA_FLAGS " --Ofast-compile=max") # rows name the flags, so such a build cannot pass for another
     endif()
+    set(RUNGS_CUB ${PROJECT_SOURCE_DIR}/build/cccl/nvidia/cu13/include/cccl) # of cmake/install.sh; -I comes before what nvcc has itself
+    if(NOT EXISTS ${RUNGS_CUB})
+        set(RUNGS_CUB "")
+    endif()
     set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
     find_package(CUDAToolkit REQUIRED)
     message(STATUS "rungs: CUDA ${CUDAToolkit_VERSION}, compute capability ${RUNGS_CUDA_ARCHITECTURES}")

@@ -116,8 +116,8 @@ make_venv() {
         return
     fi
     phase "making the Python environment"
-    local later='' # pip takes seconds to come: fill_venv() fetches it, unless the toolkit is to be fetched by it now
-    if find_nvcc; then later=--without-pip; fi
+    local later='' # pip takes seconds to come: fill_venv() fetches it, unless the toolkit or CUB is to be fetched by it now
+    if find_nvcc && ! has_gpu; then later=--without-pip; fi
     quietly python3 -m venv ${later:+"$later"} "$python" || {
         explain_log
         rm -rf "$python"
@@ -220,6 +220,21 @@ fetch_cuda() {
     hash_of "$root/requirements-cuda.txt" >"$draft/nvidia/cu13/.stamp"
     mv "$draft/nvidia/cu13" "$cuda"
     rm -rf "$draft"
+}
+
+# CUB as its authors release it now, for its rows; without, they are of the toolkit's, which is older.
+fetch_cub() {
+    local want
+    want=$(hash_of "$root/requirements-cub.txt")
+    if ! has_gpu || [ "$(cat "$cub/.stamp" 2>/dev/null)" = "$want" ]; then return; fi
+    phase "fetching CUB"
+    rm -rf "$cub"
+    if pip_install --no-deps --target "$cub" -r "$root/requirements-cub.txt"; then
+        printf '%s' "$want" >"$cub/.stamp"
+    else
+        say "warning: CUB could not be fetched from PyPI, so its rows will be of the CUDA toolkit's: $(grep -i 'error' "$log" | tail -n 1)"
+        rm -rf "$cub"
+    fi
 }
 
 # ---- What a first start will do, before it does anything.

@@ -68,7 +68,7 @@ function(rungs_modules program project modules impls)
     endif()
     # Its compile commands are those of variants. CPU variants may use everything this machine has; contraction is theirs to choose.
     add_library(${program}_probe OBJECT EXCLUDE_FROM_ALL ${sources})
-    target_include_directories(${program}_probe PRIVATE ${root}/impls)
+    target_include_directories(${program}_probe PRIVATE ${root}/impls ${RUNGS_CUB})
     target_link_libraries(${program}_probe PRIVATE rungs_options ${project}_language)
     target_compile_options(${program}_probe PRIVATE $<$<COMPILE_LANGUAGE:C>:-march=${RUNGS_CPU_ARCHITECTURE}>)
     target_compile_definitions(${program}_probe PRIVATE ${ARGN})

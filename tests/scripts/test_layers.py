@@ -56,6 +56,7 @@ MAY_ALSO_INCLUDE = {
 }
 WITHOUT_A_KERNEL = (
     "impls/discounted_cumsum/cuda_cub_scan.cu",
+    "impls/discounted_cumsum/cuda_cub_sum.cu",
     "impls/discounted_cumsum_grad/cuda_cub_scan.cu",
     "impls/ewm/cuda_cub_scan.cu",
 )  # one call of CUB

@@ -428,3 +428,29 @@ def test_what_is_imported_is_compiled():
     assert read and all(path.endswith(".pyc") for path in read), [path for path in read if not path.endswith(".pyc")][
         :5
     ]
+
+
+# As a Python whose pip unpacks nothing.
+PIP = """#!/bin/sh
+echo "$@" >>"$PLAYED/installed"
+while [ "$1" != --target ] && [ $# -gt 1 ]; do shift; done
+if [ -n "$NETWORK" ]; then mkdir -p "$2"; else echo ERROR: no network; exit 1; fi
+"""
+
+
+def test_the_newest_cub_is_fetched_once_where_there_is_a_gpu(real):
+    real.play("python", PIP)
+    python = {"RUNGS_PYTHON": f"{real.bin}/python"}
+    assert real.start("list", **python).returncode == 0
+    assert not (real.played / "installed").exists(), "there is no GPU"
+    real.play("nvidia-smi", "#!/bin/sh\n")
+    (real.played / "build/.rungs-ready").unlink()
+    done = real.start("list", **python)
+    assert done.returncode == 0 and "warning: CUB could not be fetched from PyPI" in done.stderr, done
+    assert "ERROR: no network" in done.stderr
+    for _ in range(2):
+        (real.played / "build/.rungs-ready").unlink()
+        done = real.start("list", NETWORK="1", **python)
+        assert done.returncode == 0 and "warning" not in done.stderr, done
+    calls = (real.played / "installed").read_text().splitlines()
+    assert len(calls) == 2 and f"--target {real.root}/build/cccl -r {real.root}/requirements-cub.txt" in calls[1], calls

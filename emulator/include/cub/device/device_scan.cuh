@@ -28,7 +28,7 @@ template <typename Op, typename T> struct EmulatedPart {
 
 /* A tile is read twice, and every element before it is written: in and out may be the same memory. */
 template <bool INCLUSIVE, typename In, typename Out, typename Op, typename T>
-__global__ void emulated_device_scan(In in, Out out, size_t n, Op op, T initial, bool has_initial, unsigned char *temporary) {
+__device__ void emulated_scan(In in, Out out, size_t n, Op op, T initial, bool has_initial, unsigned char *temporary) {
     typedef EmulatedPart<Op, T> Part;
     temporary[0] = 1;
     Part before_tile = {initial, has_initial};
@@ -51,6 +51,10 @@ __global__ void emulated_device_scan(In in, Out out, size_t n, Op op, T initial,
         tile_so_far.append(op, threads[(count - 1) / SCAN_ITEMS].value);
         before_tile.append(op, tile_so_far.value);
     }
+}
+template <bool INCLUSIVE, typename In, typename Out, typename Op, typename T>
+__global__ void emulated_device_scan(In in, Out out, size_t n, Op op, T initial, bool has_initial, unsigned char *temporary) {
+    emulated_scan<INCLUSIVE>(in, out, n, op, initial, has_initial, temporary);
 }
 
 struct DeviceScan {
