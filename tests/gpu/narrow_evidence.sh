@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What only a GPU shows of f16, bf16, e4m3 and e5m2: the digests of tests/programs/halves.txt, and 10^9 honest elements a type within
-# their bounds: 10 rows of 2 10^8, of which 10^8 take 7 s on an H200. Shares of the limit, and libraries beside: rungs run tests/gpu/narrow.yaml.
+# their bounds: 10 rows of 2 10^8, of which 10^8 take 7 s on an H200. Shares of the limit, and libraries beside: rungs run limits.
 # usage: tests/gpu/narrow_evidence.sh RUNGS OUT_FOLDER [SECONDS]; no row begins after so many (150)
 set -eu
 rungs=$1 out=$2 end=$((SECONDS + ${3:-150}))
