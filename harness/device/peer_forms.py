@@ -3,12 +3,14 @@ results, outside the clock, and inverts what it made. A result is known by its e
 file is imported: a future, a lazy object or a class of the peer's own is none. Strings are an Arrow column in between."""
 
 import contextlib
+import ctypes
 import functools
 import math
 import random
-import warnings
+import types
 
 import numpy
+from peer_libraries import Gpu, Host
 from peer_protocol import Failure
 
 PARTS = ("offsets", "chars", "validity")  # of a column of strings: NAME.offsets, ...
@@ -55,8 +57,13 @@ class Numpy:
     types = (numpy.ndarray,)
     holds = False
 
-    def __init__(self, device=None):
-        del device  # of PyTorch's tensors
+    def __init__(self, device=None, measure=None):
+        del device, measure  # of PyTorch's tensors
+
+    def classes(self):
+        """Those of the library that are looked into."""
+        values = (value if type(value) is tuple else (value,) for value in (self.types, *vars(self).values()))
+        return {value for group in values for value in group if isinstance(value, type)}
 
     def alone(self):
         """A context in which the library calls no hook."""
@@ -83,53 +90,73 @@ class OnGpu(Numpy):
 
 
 class Torch(Numpy):
+    """Tensors are written and read by address: whatever goes by PyTorch's dispatcher may call a kernel that the peer registered."""
+
     holds = True
 
-    def __init__(self, device):
+    def __init__(self, device, measure):
         import torch
 
-        self.torch, self.device, self.types = torch, device, (torch.Tensor,)
-        self.detach, self.cpu, self.numpy, self.view, self.copy = (
-            torch.Tensor.detach,
-            torch.Tensor.cpu,
-            torch.Tensor.numpy,
-            torch.Tensor.view,
-            torch.Tensor.copy_,
+        with contextlib.suppress(ImportError):
+            import ml_dtypes  # noqa: F401  NumPy knows its types by name
+        self.torch, self.types, tensor = torch, (torch.Tensor,), torch._C.TensorBase
+        self.empty, self.strided, self.no_function = torch.empty, torch.strided, torch._C.DisableTorchFunction
+        self.address, self.strides, self.in_order = tensor.data_ptr, tensor.stride, tensor.is_contiguous
+        self.shape, self.dtype, self.layout, self.place = (
+            getattr(tensor, name).__get__ for name in ("shape", "dtype", "layout", "device")
         )
-        self.no_function, self.no_dispatch = torch._C.DisableTorchFunction, torch._C._DisableTorchDispatch
+        self.device, self.memory_of = device, Gpu(measure) if device == "cuda" else Host
 
-    @contextlib.contextmanager
     def alone(self):
-        with self.no_function(), self.no_dispatch():
-            yield
+        return self.no_function()
+
+    def named(self, dtype):
+        return getattr(self.torch, dtype.name)
+
+    def block(self, value):
+        """NumPy's type, the shape and the strides in bytes of a tensor that lies in the memory of a machine."""
+        name, layout, place = str(self.dtype(value)).removeprefix("torch."), self.layout(value), self.place(value).type
+        if layout is not self.strided or place not in ("cpu", self.device):
+            raise Failure("check", f"run() gives a tensor that is {layout} on {place}")
+        try:
+            dtype = numpy.dtype(name)
+        except TypeError:
+            raise Failure("check", f"run() gives a tensor of {name}; numbers are expected") from None
+        return dtype, tuple(self.shape(value)), tuple(dtype.itemsize * stride for stride in self.strides(value)), place
 
     def give(self, array, held):
-        name = array.dtype.name
-        own = getattr(self.torch, name) if name in OF_ML_DTYPES else None
-        with warnings.catch_warnings(), self.torch.no_grad():
-            warnings.simplefilter("ignore", UserWarning)  # of memory that must not be written
-            tensor = self.torch.from_numpy(array.view(f"i{array.itemsize}") if own else array)
-            tensor = self.view(tensor, own) if own else tensor  # PyTorch has it, but not from NumPy
-            return tensor.to(self.device, copy=True) if held is None else self.copy(held, tensor)
+        if held is None:
+            held = self.empty(array.shape, dtype=self.named(array.dtype), device=self.device)
+        dtype, shape, _, place = self.block(held)
+        if (dtype, shape, place, self.in_order(held)) != (array.dtype, array.shape, self.device, True):
+            raise Failure("check", "an input has become another tensor; run() must leave it as it is")
+        array = numpy.ascontiguousarray(array)
+        self.memory_of.move(self.address(held), array.ctypes.data, array.nbytes)
+        return held
 
     def memory(self, given):
-        return given if given.is_cuda else self.take(given)
+        dtype, shape, strides, place = self.block(given)
+        interface = {"data": (self.address(given), False), "shape": shape, "typestr": f"|V{dtype.itemsize}"}
+        interface["strides"] = None if self.in_order(given) else strides
+        name = "__cuda_array_interface__" if place == "cuda" else "__array_interface__"
+        return types.SimpleNamespace(**{name: interface}, tensor=given)
 
     def take(self, value):
-        if value.layout is not self.torch.strided or value.device.type not in ("cpu", "cuda"):
-            raise Failure("check", f"run() gives a tensor that is {value.layout} on {value.device.type}")
-        value = self.cpu(self.detach(value))
-        name = str(value.dtype).removeprefix("torch.")
-        if name not in OF_ML_DTYPES:
-            return self.numpy(value)
-        import ml_dtypes
-
-        integer = self.torch.int16 if value.itemsize == 2 else self.torch.int8
-        return self.numpy(self.view(value, integer)).view(getattr(ml_dtypes, name))
+        dtype, shape, strides, place = self.block(value)
+        if not math.prod(shape):
+            return numpy.empty(shape, dtype)
+        size = dtype.itemsize + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+        if place == "cuda":
+            room = numpy.empty(size, "u1")
+            self.memory_of.move(room.ctypes.data, self.address(value), size)
+        else:
+            room = (ctypes.c_char * size).from_address(self.address(value))
+            room.tensor = value  # which owns it
+        return numpy.ndarray(shape, dtype, room, 0, strides)
 
 
 class Cupy(OnGpu):
-    def __init__(self, device):
+    def __init__(self, device, measure):
         import cupy
 
         self.asarray, self.get, self.set, self.types = cupy.asarray, cupy.ndarray.get, cupy.ndarray.set, (cupy.ndarray,)
@@ -148,7 +175,7 @@ class Cupy(OnGpu):
 class Numba(OnGpu):
     """On a GPU, where an array without elements is None."""
 
-    def __init__(self, device):
+    def __init__(self, device, measure):
         from numba import cuda
 
         self.to_device, example = cuda.to_device, cuda.device_array(1)
@@ -168,7 +195,7 @@ class Numba(OnGpu):
 
 
 class Jax(Numpy):
-    def __init__(self, device):
+    def __init__(self, device, measure):
         import jax
 
         self.jax, self.types = jax, (type(jax.numpy.zeros(())),)
@@ -184,13 +211,13 @@ class Jax(Numpy):
 class Pandas(Numpy):
     """One dimension is a Series, two are a DataFrame, strings a Series of pandas' own string type."""
 
-    def __init__(self, device):
+    def __init__(self, device, measure):
         import pandas
 
         numbers, text = pandas.Series([0.0])._mgr, pandas.array(["a"], dtype="str")
         self.pandas, self.types, self.manager = pandas, (pandas.Series, pandas.DataFrame), type(numbers)
         self.block, self.columns = type(numbers.blocks[0]), (type(text), pandas.arrays.ArrowExtensionArray)
-        self.tables, self.matrix = type(pandas.DataFrame([0.0])._mgr), pandas.DataFrame.to_numpy
+        self.tables = type(pandas.DataFrame([0.0])._mgr)
 
     def give(self, array, held):
         if not isinstance(array, numpy.ndarray):
@@ -198,32 +225,31 @@ class Pandas(Numpy):
         return (self.pandas.Series if array.ndim == 1 else self.pandas.DataFrame)(array, copy=False)
 
     def take(self, value):
-        if type(value) is self.pandas.DataFrame:
-            for block in expect_type(value._mgr, self.tables).blocks:
-                self.inside(block)
-            return self.matrix(value)
-        (block,) = expect_type(value._mgr, self.manager).blocks
-        if type(values := self.inside(block)) is numpy.ndarray:
+        if type(value) is not self.pandas.DataFrame:
+            (block,) = expect_type(value._mgr, self.manager).blocks
+            return self.inside(block)
+        blocks = expect_type(value._mgr, self.tables).blocks
+        columns = numpy.concatenate([block.mgr_locs.as_array for block in blocks])
+        rows = [numpy.atleast_2d(self.inside(block)) for block in blocks]
+        return numpy.concatenate(rows)[columns.argsort()].T if len(rows) > 1 else rows[0].T
+
+    def inside(self, block):
+        """A row for each column of a table."""
+        values = expect_type(block.values, *((numpy.ndarray,) if type(block) is self.block else self.columns))
+        if type(values) is numpy.ndarray:
             return values
         import pyarrow
 
         return from_arrow(pyarrow.array(values))
 
-    def inside(self, block):
-        return expect_type(block.values, *((numpy.ndarray,) if type(block) is self.block else self.columns))
-
 
 class Polars(Numpy):
-    def __init__(self, device):
+    def __init__(self, device, measure):
         import polars
 
         self.polars, self.types, self.inner = polars, (polars.Series, polars.DataFrame), type(polars.Series([0.0])._s)
-        self.tables, self.columns = type(polars.DataFrame()._df), polars.DataFrame.get_columns
-        self.to_arrow, self.to_numpy, self.matrix = (
-            polars.Series.to_arrow,
-            polars.Series.to_numpy,
-            polars.DataFrame.to_numpy,
-        )
+        self.types, self.tables, self.text = (*self.types, self.inner), type(polars.DataFrame()._df), polars.String
+        self.to_arrow = polars.Series.to_arrow
 
     def give(self, array, held):
         if not isinstance(array, numpy.ndarray):
@@ -232,16 +258,18 @@ class Polars(Numpy):
 
     def take(self, value):
         if type(value) is self.polars.DataFrame:
-            expect_type(value._df, self.tables)
-            return self.matrix(value)
-        expect_type(value._s, self.inner)
-        return self.to_arrow(value) if value.dtype == self.polars.String else self.to_numpy(value)
+            return numpy.stack([self.take(column) for column in self.table(value).values()], 1)
+        inner = value if type(value) is self.inner else expect_type(value._s, self.inner)
+        text = type(inner.dtype()) is self.text
+        return (
+            self.to_arrow(types.SimpleNamespace(_s=inner)) if text else inner.to_numpy(writable=False, allow_copy=True)
+        )
 
     def table(self, value):
+        """Its columns as they are inside of polars: what the harness calls of them is compiled."""
         if type(value) is not self.polars.DataFrame:
             return None
-        expect_type(value._df, self.tables)
-        return {c.name: c for c in self.columns(value)}
+        return {column.name(): column for column in expect_type(value._df, self.tables).get_columns()}
 
 
 def arrow_types(kind=None):
@@ -255,7 +283,7 @@ def arrow_types(kind=None):
 
 
 class Pyarrow(Numpy):
-    def __init__(self, device):
+    def __init__(self, device, measure):
         import pyarrow
         import pyarrow.compute
 
@@ -274,7 +302,7 @@ class Pyarrow(Numpy):
 class Cudf(Numpy):
     """pylibcudf's columns: numbers row after row, strings; None where there is no element."""
 
-    def __init__(self, device):
+    def __init__(self, device, measure):
         import pylibcudf
 
         self.column = pylibcudf.Column
@@ -455,10 +483,11 @@ def alone(method):
 class Exchange:
     """Between NumPy's arrays by the op's names and the library's forms, of one variant."""
 
-    def __init__(self, variant, device=None):
-        """device: of PyTorch's tensors."""
+    def __init__(self, variant, device=None, measure=None):
+        """device: of PyTorch's tensors, which librungs_measure.so writes and reads on a GPU."""
         self.variant = variant
-        self.form = FORMS[form_of(variant)](device or ("cuda" if variant.get("clock") == "torch" else "cpu"))
+        device = device or ("cuda" if variant.get("clock") == "torch" else "cpu")
+        self.form = FORMS[form_of(variant)](device, measure)
         self.forms = (self.form, Numpy())
         self.forget()
 

@@ -8,39 +8,39 @@ GUARD = 4096  # bytes on either side; keeps the alignment of the allocation
 
 
 class Into:
-    def __init__(self, device):
-        """device: of PyTorch's tensors."""
-        import torch
-
-        self.torch, self.device = torch, device
-        self.empty, self.equal, self.fill = torch.empty, torch.equal, torch.Tensor.fill_
+    def __init__(self, form):
+        """form: peer_forms.Torch."""
+        self.form = form
         pattern = (numpy.arange(2 * GUARD) * 151 + 89) % 251  # by position: a shifted copy of guards is none
-        self.guards = torch.from_numpy(pattern.astype("u1")).to(device).split(GUARD)
+        self.guards = numpy.split(pattern.astype("u1"), 2)
         self.forget()
 
     def forget(self):
-        self.blocks, self.views, self.given, self.byte = {}, {}, {}, None
+        self.blocks, self.views, self.given = {}, {}, {}
 
     def hold(self, rooms):
         """rooms: the outputs of a case by name, as NumPy's arrays."""
         self.forget()
         for name, room in rooms.items():
-            block = self.empty(room.nbytes + 2 * GUARD, dtype=self.torch.uint8, device=self.device)
-            block[:GUARD], block[GUARD + room.nbytes :] = self.guards
-            dtype = getattr(self.torch, room.dtype.name)
-            self.blocks[name] = block
+            held = self.form.give(
+                numpy.concatenate([self.guards[0], numpy.zeros(room.nbytes, "u1"), self.guards[1]]), None
+            )
+            self.blocks[name] = held, self.form.address(held), room.nbytes
             self.views[name], self.given[name] = (
-                block[GUARD : GUARD + room.nbytes].view(dtype).reshape(room.shape) for _ in range(2)
+                held[GUARD : GUARD + room.nbytes].view(self.form.named(room.dtype)).reshape(room.shape)
+                for _ in range(2)
             )
 
     def poison(self, byte):
-        for block in self.blocks.values():
-            self.fill(block[GUARD:-GUARD], byte)
+        for _, address, size in self.blocks.values():
+            self.form.memory_of.fill(address + GUARD, byte, size)
 
     def expect_guards(self):
-        for name, block in self.blocks.items():
-            for side, guard, found in zip(("before", "behind"), self.guards, (block[:GUARD], block[-GUARD:])):
-                if not self.equal(guard, found):
-                    at = int((guard != found).nonzero()[0 if side == "behind" else -1])
-                    away = at if side == "behind" else GUARD - 1 - at
+        for name, (_, address, size) in self.blocks.items():
+            for side, guard, at in zip(("before", "behind"), self.guards, (address, address + GUARD + size)):
+                found = numpy.empty_like(guard)
+                self.form.memory_of.move(found.ctypes.data, at, GUARD)
+                others = numpy.flatnonzero(guard != found)
+                if others.size:
+                    away = others[0] if side == "behind" else GUARD - 1 - others[-1]
                     raise Failure("check", f"output {name}: written {side} it, {away} bytes away")

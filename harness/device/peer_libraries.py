@@ -4,12 +4,15 @@
     wait()            until the device is done;   poison(array)  overwrite an array of the library
     free_bytes()      of the GPU's memory, where arrays of the library can be written
 JAX hides its stream, so it is timed here, by the host's clock from the call until its result is there: launch latency is in every sample.
+A library is made before the peer is imported, and from then on calls nothing that Python code can replace: what it needs is bound, or compiled.
 """
 
+import ctypes
 import types
 from time import perf_counter
 
 import peer_protocol as wire
+from peer_protocol import Failure
 
 FLUSH_BYTES = 256 << 20  # at least twice the L2 of any GPU
 
@@ -25,8 +28,45 @@ def reply(samples=(), clock=None, why_none=None, sm_mhz=None, calls_per_sample=1
     }
 
 
+class Host:
+    """Bytes at an address, as Gpu has them."""
+
+    move, fill = ctypes.memmove, ctypes.memset
+
+
+class Gpu:
+    """By librungs_measure.so."""
+
+    def __init__(self, measure):
+        self.c = ctypes.CDLL(measure)
+        self.c.status_message.restype = self.c.status_word.restype = ctypes.c_char_p
+
+    def expect_ok(self, status):
+        if status:
+            raise Failure(self.c.status_word(status).decode(), self.c.status_message().decode())
+
+    def move(self, to, address, size):
+        self.expect_ok(self.c.move_gpu(ctypes.c_void_p(to), ctypes.c_void_p(address), ctypes.c_size_t(size)))
+
+    def fill(self, to, byte, size):
+        self.expect_ok(self.c.fill_gpu(ctypes.c_void_p(to), byte, ctypes.c_size_t(size)))
+
+    def wait(self):
+        self.expect_ok(self.c.wait_gpu())
+
+    def free_bytes(self):
+        size = ctypes.c_size_t()
+        self.expect_ok(self.c.free_gpu(ctypes.byref(size)))
+        return size.value
+
+
 class Library:
+    """measure: librungs_measure.so."""
+
     on_gpu, captures, times_itself = False, False, False
+
+    def __init__(self, measure=None):
+        pass
 
     def wait(self):
         pass
@@ -35,23 +75,28 @@ class Library:
         return 0
 
 
-class Torch(Library):
+class OnGpu(Gpu, Library):
     on_gpu = captures = True
 
-    def __init__(self):
+
+class Torch(OnGpu):
+    def __init__(self, measure):
         import torch
 
-        self.torch, self.wait = torch, torch.cuda.synchronize
+        super().__init__(measure)
+        torch.cuda.init()
+        self.new, self.capture, self.current = (
+            torch.cuda.CUDAGraph,
+            torch.cuda.graph,
+            torch._C._cuda_getCurrentRawStream,
+        )
 
     def stream(self):
-        return self.torch.cuda.current_stream().cuda_stream
-
-    def free_bytes(self):
-        return self.torch.cuda.mem_get_info()[0]
+        return self.current(0)
 
     def graph(self, run):
-        graph = self.torch.cuda.CUDAGraph()
-        with self.torch.cuda.graph(graph):
+        graph = self.new()
+        with self.capture(graph):
             kept = run()
         return graph.replay, kept
 
@@ -59,25 +104,18 @@ class Torch(Library):
         array.fill_(float("nan") if array.is_floating_point() else 85)
 
 
-class Cupy(Library):
-    on_gpu = captures = True
-
-    def __init__(self):
+class Cupy(OnGpu):
+    def __init__(self, measure):
         import cupy
 
-        self.cupy = cupy
-
-    def wait(self):
-        self.cupy.cuda.Device().synchronize()
+        super().__init__(measure)
+        self.new, self.current = cupy.cuda.Stream, cupy.cuda.get_current_stream
 
     def stream(self):
-        return self.cupy.cuda.get_current_stream().ptr
-
-    def free_bytes(self):
-        return self.cupy.cuda.runtime.memGetInfo()[0]
+        return self.current().ptr
 
     def graph(self, run):
-        stream = self.cupy.cuda.Stream(non_blocking=True)
+        stream = self.new(non_blocking=True)
         with stream:
             run()  # compiled, and its memory in the pool, before the capture forbids both
             stream.synchronize()
@@ -90,33 +128,25 @@ class Cupy(Library):
         array.fill(float("nan") if array.dtype.kind == "f" else 85)
 
 
-class Numba(Library):
-    on_gpu = captures = True
-
-    def __init__(self):
+class Numba(OnGpu):
+    def __init__(self, measure):
         from numba import cuda
 
-        self.cuda, self.wait = cuda, cuda.synchronize
+        super().__init__(measure)
+        if hasattr(cuda, "default_stream"):
+            handle = cuda.default_stream().handle  # a ctypes value, or an object of cuda.bindings, or None
+            self.default = int(getattr(handle, "value", handle) or 0)
+        else:
+            self.wait = cuda.synchronize  # Numba's simulator, which needs no GPU
 
     def stream(self):
-        handle = self.cuda.default_stream().handle  # a ctypes value, or an object of cuda.bindings, or None
-        return int(getattr(handle, "value", handle) or 0)
-
-    def free_bytes(self):
-        return self.cuda.current_context().get_memory_info()[0]
+        return self.default
 
     def graph(self, run):
         return None, "Numba has no CUDA graphs"
 
 
-class Cudf(Library):
-    on_gpu = captures = True
-
-    def __init__(self):
-        from cuda.bindings import runtime
-
-        self.wait = runtime.cudaDeviceSynchronize
-
+class Cudf(OnGpu):
     def stream(self):
         return 0  # the legacy default stream
 
@@ -127,19 +157,19 @@ class Cudf(Library):
 class Jax(Library):
     on_gpu = times_itself = True
 
-    def __init__(self):
+    def __init__(self, measure=None):
         import jax
 
-        self.jax = jax
+        self.ready = jax.block_until_ready
         self.increment = jax.jit(lambda array: array + 1, donate_argnums=0)
         self.flushed = jax.numpy.zeros(FLUSH_BYTES, dtype="uint8")
         self.little = jax.numpy.zeros(1, dtype="uint8")
 
     def wait(self):  # a device does one program after the other: when this one is done, so are those before it
-        self.little = self.jax.block_until_ready(self.increment(self.little))
+        self.little = self.ready(self.increment(self.little))
 
     def flush(self):
-        self.flushed = self.jax.block_until_ready(self.increment(self.flushed))
+        self.flushed = self.ready(self.increment(self.flushed))
 
     def sample(self, mode, run):
         if mode == "cold":
@@ -148,9 +178,9 @@ class Jax(Library):
         begin = perf_counter()
         kept = run()
         if mode != "enqueue":
-            self.jax.block_until_ready(kept)
+            self.ready(kept)
         seconds = perf_counter() - begin
-        self.kept = self.jax.block_until_ready(kept)
+        self.kept = self.ready(kept)
         return seconds
 
     def sample_at(self, place, run, rotation):

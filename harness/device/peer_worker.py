@@ -21,6 +21,7 @@ import socket
 import sys
 import time
 import traceback
+import types
 from time import perf_counter
 
 import peer_protocol as wire
@@ -109,7 +110,7 @@ class Worker:
         """arrays: the socket over which the files of a case come; converse(reply) -> the parent's next command."""
         self.impls, self.measure, self.arrays, self.converse = impls, measure, arrays, converse
         self.ranges = peer_timing.Ranges(measure)
-        self.peer, self.facts, self.exchange, self.own, self.hooks, self.kept = None, None, None, None, None, None
+        self.peer, self.facts, self.library, self.exchange, self.own, self.hooks, self.kept = [None] * 7
         self.into = None  # peer_into.Into, of a variant that writes into the harness's outputs
         self.forget()
 
@@ -172,15 +173,17 @@ class Worker:
 
             if self.measure:
                 ctypes.CDLL(self.measure).confine_code(ctypes.c_bool(False))
-            self.exchange = Exchange(self.facts)
+            self.library = LIBRARIES[self.clock](self.measure)
+            self.exchange = Exchange(self.facts, measure=self.measure)
             self.quiet = functools.partial(sys.modules["numpy"].errstate, all="ignore")  # what overflows calls nobody
             if self.facts.get("into"):
-                self.into = peer_into.Into(self.exchange.form.device)
+                self.into = peer_into.Into(self.exchange.form)
             self.wait(None)
             names = (__name__, "peer_forms", "peer_into", "peer_libraries", "peer_own", "peer_rotation", "peer_timing")
-            objects = (self, self.exchange, *self.exchange.forms, *filter(None, [self.into]))
-            kinds = {kind for form in self.exchange.forms for given in form.types for kind in given.__mro__}
+            objects = (self, self.library, self.exchange, *self.exchange.forms, *filter(None, [self.into]))
+            kinds = {kind for form in self.exchange.forms for given in form.classes() for kind in given.__mro__}
             clocks = [torch.cuda.Event] if (torch := sys.modules.get("torch")) else []
+            clocks += [kind for kind in vars(self.library).values() if isinstance(kind, type)]
             self.hooks = Hooks(self.measure)
             libraries = (builtins, sys.modules["numpy"], *clocks, *kinds)
             self.own = Own([sys.modules[name] for name in names], libraries, objects, form_of(self.facts))
@@ -328,9 +331,9 @@ class Worker:
     def wait(self, outputs):
         """Until the GPU is idle; JAX waits for given results. A CPU library is done when its call returns."""
         if self.clock == "jax":
-            sys.modules["jax"].block_until_ready(outputs)
+            self.library.ready(outputs)
         else:
-            LIBRARIES[self.clock]().wait()
+            self.library.wait()
 
     def time(self, command):
         rotation = self.rotation(command)
@@ -346,7 +349,7 @@ class Worker:
         return peer_rotation.Rotation(
             self.sets,
             command[wire.KEY_VARY],
-            peer_timing.Engine(self.measure, LIBRARIES[self.clock]()),
+            peer_timing.Engine(self.measure, self.library),
             self.give,
             lambda: self.wait(self.call()),
             self.ask,
@@ -393,7 +396,7 @@ class Worker:
             return outputs
 
         self.give(self.sets[0])
-        engine = peer_timing.Engine(self.measure, LIBRARIES[self.clock]())
+        engine = peer_timing.Engine(self.measure, self.library)
         told, outputs = peer_bits.Repeats(call, engine, self.exchange, self.outputs).take(command)
         self.exchange.expect_inverse()
         return {wire.KEY_OK: True, wire.KEY_BITS: told, **(self.shared(outputs) if told[wire.KEY_DIFFER] else {})}
@@ -411,17 +414,19 @@ class Worker:
 
 
 CLOSE = json.dumps({wire.KEY_DO: wire.DO_CLOSE})  # what a parent that has gone would have said
-COMMANDS = {
-    wire.DO_HELLO: Worker.hello,
-    wire.DO_END: Worker.end,
-    wire.DO_OPEN: Worker.open,
-    wire.DO_SUPPORTS: Worker.supports,
-    wire.DO_PREPARE: Worker.prepare,
-    wire.DO_RUN: Worker.run,
-    wire.DO_TIME: Worker.time,
-    wire.DO_BITS: Worker.bits,
-    wire.DO_ENERGY: Worker.energy,
-}
+COMMANDS = types.MappingProxyType(
+    {
+        wire.DO_HELLO: Worker.hello,
+        wire.DO_END: Worker.end,
+        wire.DO_OPEN: Worker.open,
+        wire.DO_SUPPORTS: Worker.supports,
+        wire.DO_PREPARE: Worker.prepare,
+        wire.DO_RUN: Worker.run,
+        wire.DO_TIME: Worker.time,
+        wire.DO_BITS: Worker.bits,
+        wire.DO_ENERGY: Worker.energy,
+    }
+)
 
 
 def poisoned(array, byte=POISON):

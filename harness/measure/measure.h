@@ -115,6 +115,12 @@ Status measure_rewrite(void *unused, size_t state, bool called);
 /* The same where the inputs are on a GPU; context: the stream. */
 Status measure_rewrite_gpu(void *stream, size_t state, bool called);
 
+/* They write and read a library's memory on the GPU by address, so that none of its code runs; on the legacy default stream. */
+Status move_gpu(void *to, const void *from, size_t bytes);
+Status fill_gpu(void *to, int byte, size_t bytes);
+Status wait_gpu(void);
+Status free_gpu(size_t *bytes);
+
 /* For the workers of libraries: waits until the other threads rest, for a third of a second at most. */
 void measure_watch(void);
 /* MeasuredWork's rested(). */

@@ -111,3 +111,26 @@ void patches_free(Patches *self) {
     if (self->left) (void)cudaFree(self->left);
     *self = Patches{};
 }
+
+Status move_gpu(void *to, const void *from, size_t bytes) {
+    TRY_CUDA(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
+    TRY_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
+    return STATUS_OK;
+}
+
+Status fill_gpu(void *to, int byte, size_t bytes) {
+    TRY_CUDA(cudaMemset(to, byte, bytes));
+    TRY_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
+    return STATUS_OK;
+}
+
+Status wait_gpu(void) {
+    TRY_CUDA(cudaDeviceSynchronize());
+    return STATUS_OK;
+}
+
+Status free_gpu(size_t *bytes) {
+    size_t all;
+    TRY_CUDA(cudaMemGetInfo(bytes, &all));
+    return STATUS_OK;
+}

@@ -22,6 +22,10 @@ WITHOUT_CUDA(wrong_stream_gpu, Status (*run)(void *), void *context, void *strea
              unsigned char poison, bool *stray)
 WITHOUT_CUDA(disturb_gpu, uint64_t random, double call_seconds)
 void disturb_gpu_end(void) {}
+WITHOUT_CUDA(move_gpu, void *to, const void *from, size_t bytes)
+WITHOUT_CUDA(fill_gpu, void *to, int byte, size_t bytes)
+WITHOUT_CUDA(wait_gpu, void)
+WITHOUT_CUDA(free_gpu, size_t *bytes)
 WITHOUT_CUDA(counts_activity, const MeasuredWork *work, void *stream, ActivityList *out)
 WITHOUT_CUDA(counts_bytes, const MeasuredWork *work, void *stream, ByteCounts *out)
 WITHOUT_CUDA(counts_try_activity, void *stream)

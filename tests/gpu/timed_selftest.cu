@@ -96,11 +96,12 @@ static void inputs_are_varied_alike() {
                     host[0][i] = host[1][i] = static_cast<unsigned char>(i);
             }
             for (int i = 0; i < 3; i++) (void)cudaMalloc(&device[i], bytes);
-            for (int i = 0; i < 2; i++) (void)cudaMemcpy(device[i], host[i], bytes, cudaMemcpyHostToDevice);
+            for (int i = 0; i < 2; i++) check_status(move_gpu(device[i], host[i], bytes), STATUS_OK, "inputs to the GPU");
             const Vary vary = vary_open(static_cast<VaryHow>(how), 12345u + static_cast<unsigned>(how), COUNT);
             check_status(vary_gpu(&vary, types[t], COUNT, device[0], device[1], device[2], stream), STATUS_OK, "vary");
-            (void)cudaStreamSynchronize(stream);
-            (void)cudaMemcpy(host[3], device[2], bytes, cudaMemcpyDeviceToHost);
+            check_status(wait_gpu(), STATUS_OK, "waiting");
+            check_status(move_gpu(host[3], device[2], bytes), STATUS_OK, "to the host");
+            check_status(fill_gpu(device[2], 0x5A, bytes), STATUS_OK, "filling");
             vary_all(&vary, types[t], COUNT, host[0], host[1], host[2]);
             check(memcmp(host[2], host[3], bytes) == 0, "    the same on the host", "%.0f", how, "each");
             check(memcmp(host[0], host[3], bytes) != 0, "    and not what it was made from", "%.0f", how, "each");

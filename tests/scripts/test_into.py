@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import pytest
-from program import BUILD, call, expect, expect_error, rows_of
+from program import BUILD, MUTANTS, call, expect, expect_error, needs_release, rows_of
 
 PYTHON = os.environ.get("RUNGS_PYTHON") or json.loads((BUILD / "modules/settings.json").read_text())["python"]
 HAS_TORCH = subprocess.run([PYTHON, "-c", "import torch"], check=False, capture_output=True).returncode == 0
@@ -67,6 +67,22 @@ def test_each_is_judged(worker_folder, name):
     if name == "right":
         assert row["timing"]["hot"]["median"] > 0 and row["prepare_seconds"] > 0
         assert row["backend"] == "peer" and row["variant"] == "double/try_torch_right"
+
+
+@needs_torch
+@needs_release
+def test_inputs_and_results_go_by_none_of_pytorch(folder):
+    """Neither a kernel that a peer registered is called between its calls, nor do PyTorch's own threads work there."""
+    out = folder / "rows.jsonl"
+    names = {
+        "peer_pytorch_control": "pass",
+        "peer_cheat_dispatched_inputs": "fail",
+        "peer_cheat_dispatched_results": "fail",
+    }
+    words = ("--variants", ",".join(names), "--quick", "--no-ceilings", "--out", out)
+    done = call("run", "double n=1000003 input=normal", *words, program=MUTANTS, cwd=folder)
+    found = {row["variant"].split("/")[1]: row["verdict"] for row in rows_of(out)}
+    expect(found == names, f"verdicts: {found}", done)
 
 
 @needs_torch

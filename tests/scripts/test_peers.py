@@ -3,6 +3,7 @@ plain NumPy. Numba's CUDA kernels run in Numba's own simulator. What a machine l
 
 import ctypes
 import hashlib
+import importlib.machinery
 import importlib.util
 import json
 import math
@@ -15,6 +16,8 @@ import sys
 import tempfile
 import threading
 import time
+import types
+import unittest.mock
 
 SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 WORKER = SOURCE / "harness" / "device" / "peer_worker.py"
@@ -350,6 +353,67 @@ def load_engine():
     import peer_timing
 
     return peer_timing, peer_timing.Engine(str(MEASURE), peer_libraries.Library())
+
+
+class Found(types.ModuleType):
+    """Stands for a module of a library and all that it defines. What a call gives is an object, which no peer can replace by name."""
+
+    late = False
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.__path__ = []
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if Found.late:
+            raise AssertionError(f"{self.__name__}.{name} is looked up when the peer may have replaced it")
+        return Found(f"{self.__name__}.{name}")
+
+    def __call__(self, *given, **named):
+        return unittest.mock.MagicMock()
+
+
+class FinderOfFound:
+    """Imports them."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.split(".")[0] in ("torch", "cupy", "numba", "cuda", "jax", "pylibcudf"):
+            return importlib.machinery.ModuleSpec(name, FinderOfFound)
+
+    @staticmethod
+    def create_module(spec):
+        return Found(spec.name)
+
+    @staticmethod
+    def exec_module(module):
+        pass
+
+
+def test_a_library_is_asked_by_what_was_bound_before_the_peer(monkeypatch):
+    load_engine()
+    import peer_libraries
+
+    for name in [name for name in sys.modules if FinderOfFound.find_spec(name)]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [FinderOfFound, *sys.meta_path])
+    for name, kind in peer_libraries.LIBRARIES.items():
+        monkeypatch.setattr(Found, "late", False)
+        library = kind(str(MEASURE))
+        library.c = unittest.mock.MagicMock(
+            **{f"{call}_gpu.return_value": 0 for call in ("wait", "free", "move", "fill")}
+        )
+        for found in [found for found in sys.modules if FinderOfFound.find_spec(found)]:
+            del sys.modules[found]
+        monkeypatch.setattr(Found, "late", True)
+        library.wait(), library.free_bytes()
+        if hasattr(library, "sample"):
+            library.sample("cold", unittest.mock.MagicMock())
+        elif library.on_gpu:
+            library.stream(), library.graph(unittest.mock.MagicMock())
+        assert name == "cpu" or library.on_gpu
 
 
 def test_an_audit_hook_is_called_until_timing_begins():
