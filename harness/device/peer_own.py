@@ -13,6 +13,7 @@ import types
 from peer_protocol import Failure
 
 LIBRARIES = ("pandas", "polars", "pyarrow")  # of which peer_forms.py uses more than NumPy's one module
+READERS = ("pyarrow", "pyarrow.compute", "pyarrow.types")  # of results
 CODE = operator.attrgetter("__code__")
 OF_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes cannot be changed
 
@@ -78,33 +79,50 @@ class Place:
         self.keys, self.kept = zip(*found, strict=True)
         self.functions = [value for value in self.kept if is_python(value)]
         self.codes = [*map(CODE, self.functions)]
+        self.known = frozenset(self.names)
+        self.inherited = {name for base in getattr(thing, "__mro__", ())[1:] for name in vars(base)} - self.known
 
     def is_kept(self):
+        if not self.names.keys() <= self.known and self.hides():
+            return False
         return all(map(operator.is_, map(self.names.get, self.keys), self.kept)) and all(
             map(operator.is_, map(CODE, self.functions), self.codes)
         )
 
+    def hides(self):
+        """New names that are found before those of a base, or of an object."""
+        new = self.names.keys() - self.known
+        return [name for name in new if name in self.inherited or hasattr(type(self.names[name]), "__set__")]
+
     def replaced(self):
-        """Its first name that stands for another function, or else the first function with another code."""
+        """Its first name that stands for another function, or else the first function with another code, or else a new name."""
         others = [name for name, value in zip(self.keys, self.kept, strict=True) if self.names.get(name) is not value]
         changed = [f.__name__ for f, code in zip(self.functions, self.codes, strict=True) if CODE(f) is not code]
-        return (others + changed)[0]
+        return (others + changed + self.hides())[0]
 
 
-def places(modules):
+def everything_of(names):
+    return list(names.items())
+
+
+def places(modules, kept_of=functions_of):
     things = {id(thing): thing for module in modules for thing in (module, *classes_of(module))}.values()
-    return [Place(thing, found) for thing in things if (found := functions_of(vars(thing)))]
+    return [Place(thing, found) for thing in things if (found := kept_of(vars(thing)))]
 
 
 class Own:
-    """Functions of modules, of the classes that these define, of libraries and types, of the modules that they use, and, deep, of all modules
-    of the form's library, which makes the inputs; objects have none in place of their class's."""
+    """All names of the harness's modules, of the classes that these define and of types; functions of libraries, of the modules that they use, and,
+    deep, of all modules of the form's library, which makes the inputs; objects have none in place of their class's."""
 
     def __init__(self, modules, libraries, objects, form):
         used = (value for module in modules for value in vars(module).values() if isinstance(value, types.ModuleType))
         used = [*used, *(sys.modules[name] for name in LIBRARIES if name in sys.modules)]
         deep = [m for name, m in sys.modules.items() if form in LIBRARIES and name.split(".")[0] == form]
-        self.near, self.kept, self.deep = places((*modules, *libraries)), places(used), places(deep)
+        libraries = (*libraries, *(sys.modules[name] for name in READERS if name in sys.modules))
+        whole = [thing for thing in libraries if isinstance(thing, type)]
+        self.near = places((*modules, *whole), everything_of) + places([m for m in libraries if m not in whole])
+        self.kept, self.deep = places(used), places(deep)
+        self.named = {name: sys.modules[name] for name in (*LIBRARIES, *READERS) if name in sys.modules}
         self.objects = [
             (type(thing).__qualname__, vars(thing), {n for n, v in functions_of(vars(type(thing))) if is_python(v)})
             for thing in objects
@@ -141,6 +159,9 @@ class Own:
     def expect_near(self):
         """What reads results."""
         self.expect_handlers(FAULTS)
+        for name, module in self.named.items():
+            if sys.modules.get(name) is not module:
+                self.refuse("sys.modules", name)
         self.expect(self.near)
         for where, names, methods in self.objects:
             if replaced := methods & names.keys():
