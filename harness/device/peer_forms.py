@@ -338,6 +338,8 @@ def form_of(variant):
     form = variant.get("form", by_itself)
     if form not in FORMS:
         raise Failure("check", f"form={form}: a peer's inputs are {', '.join(FORMS)}")
+    if clock == "cpu" and form in ("cupy", "numba", "cudf"):
+        raise Failure("check", f"form={form}: its arrays are on a GPU, and VARIANT has no clock of one")
     return form
 
 

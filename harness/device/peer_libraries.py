@@ -8,6 +8,7 @@ A library is made before the peer is imported, and from then on calls nothing th
 """
 
 import ctypes
+import gc
 import types
 from time import perf_counter
 
@@ -154,12 +155,14 @@ class Cudf(OnGpu):
         return None, "cuDF works on the default stream, which cannot be captured"
 
 
-class Jax(Library):
+class Jax(Gpu, Library):
     on_gpu = times_itself = True
 
-    def __init__(self, measure=None):
+    def __init__(self, measure):
         import jax
 
+        super().__init__(measure)
+        self.disable, self.enable = gc.disable, gc.enable
         self.ready = jax.block_until_ready
         self.increment = jax.jit(lambda array: array + 1, donate_argnums=0)
         self.flushed = jax.numpy.zeros(FLUSH_BYTES, dtype="uint8")
@@ -175,11 +178,14 @@ class Jax(Library):
         if mode == "cold":
             self.flush()
         self.wait()
+        self.c.measure_look_at_handlers()
         begin = perf_counter()
         kept = run()
         if mode != "enqueue":
             self.ready(kept)
         seconds = perf_counter() - begin
+        self.disable()  # as peer_timing.py has it, until all samples are taken
+        self.expect_ok(self.c.measure_check_handlers())
         self.kept = self.ready(kept)
         return seconds
 
@@ -198,13 +204,16 @@ class Jax(Library):
             return reply(why_none="JAX does not hand out what it launches")
         where = {"mode": mode.encode(), "warm": mode in ("hot", "complete"), "back_to_back": mode == "hot"}
         begin = perf_counter()
-        self.sample_at(types.SimpleNamespace(**where, index=0, count=0, pilot=True), run, rotation)
-        affordable = int(limits[wire.KEY_SECONDS] / (perf_counter() - begin))
-        count = max(limits[wire.KEY_MIN_SAMPLES], min(limits[wire.KEY_MAX_SAMPLES], affordable))
-        samples = [
-            self.sample_at(types.SimpleNamespace(**where, index=i, count=count, pilot=False), run, rotation)
-            for i in range(count)
-        ]
+        try:
+            self.sample_at(types.SimpleNamespace(**where, index=0, count=0, pilot=True), run, rotation)
+            affordable = int(limits[wire.KEY_SECONDS] / (perf_counter() - begin))
+            count = max(limits[wire.KEY_MIN_SAMPLES], min(limits[wire.KEY_MAX_SAMPLES], affordable))
+            samples = [
+                self.sample_at(types.SimpleNamespace(**where, index=i, count=count, pilot=False), run, rotation)
+                for i in range(count)
+            ]
+        finally:
+            self.enable()
         most = limits[wire.KEY_MAX_SAMPLES]
         return reply(samples, "steady clock") | {wire.KEY_STOPPED: "samples" if count >= most else "seconds"}
 

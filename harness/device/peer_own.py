@@ -12,7 +12,7 @@ import types
 
 from peer_protocol import Failure
 
-LIBRARIES = ("pandas", "polars", "pyarrow")  # of which peer_forms.py uses more than NumPy's one module
+LIBRARIES = ("pandas", "polars", "pyarrow", "jax")  # of which peer_forms.py uses more than NumPy's one module
 READERS = ("pyarrow", "pyarrow.compute", "pyarrow.types")  # of results
 CODE = operator.attrgetter("__code__")
 OF_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes cannot be changed

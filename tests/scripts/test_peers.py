@@ -402,9 +402,8 @@ def test_a_library_is_asked_by_what_was_bound_before_the_peer(monkeypatch):
     for name, kind in peer_libraries.LIBRARIES.items():
         monkeypatch.setattr(Found, "late", False)
         library = kind(str(MEASURE))
-        library.c = unittest.mock.MagicMock(
-            **{f"{call}_gpu.return_value": 0 for call in ("wait", "free", "move", "fill")}
-        )
+        calls = ("wait_gpu", "free_gpu", "measure_check_handlers")
+        library.c = unittest.mock.MagicMock(**{f"{call}.return_value": 0 for call in calls})
         for found in [found for found in sys.modules if FinderOfFound.find_spec(found)]:
             del sys.modules[found]
         monkeypatch.setattr(Found, "late", True)

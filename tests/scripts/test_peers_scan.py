@@ -12,6 +12,7 @@ import pytest
 os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # before Numba is imported
 
 from play_peer import has, play  # which has what the worker has in the path
+from program import BUILD
 
 DTYPES = {"f64": "float64", "f32": "float32"}
 
@@ -380,7 +381,7 @@ def test_a_sample_lasts_until_the_result_is_there():
     import jax
     import peer_libraries
 
-    library, waited = peer_libraries.Jax(), []
+    library, waited = peer_libraries.Jax(BUILD / "lib/librungs_measure.so"), []
     ready, result = jax.block_until_ready, jax.numpy.ones(3)
     library.ready = lambda kept: waited.append(kept is result) or ready(kept)
     assert library.sample("cold", lambda: result) > 0
@@ -394,6 +395,7 @@ def test_a_sample_lasts_until_the_result_is_there():
 def test_modes():
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     import jax
+    import peer_libraries
     import peer_timing
 
     double, x = jax.jit(lambda array: array * 2), jax.numpy.ones(1000)
@@ -404,7 +406,10 @@ def test_modes():
         "seconds": 0.0,
     }
     timing = peer_timing.time_modes(
-        types.SimpleNamespace(library=peer_timing.LIBRARIES["jax"]()), lambda: double(x), command, fetch=None
+        types.SimpleNamespace(library=peer_libraries.Jax(BUILD / "lib/librungs_measure.so")),
+        lambda: double(x),
+        command,
+        fetch=None,
     )
     for mode in ("cold", "hot", "enqueue", "complete"):
         assert (len(timing[mode]["samples"]), timing[mode]["clock"]) == (3, "steady clock")

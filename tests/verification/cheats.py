@@ -81,11 +81,11 @@ KINDS = [
     ),
     (
         "work after run() has returned",
-        r"late_|lazy|background|detached|half_later|again_later|busy_later|future|subclass|extension|cheat_prepare",
+        r"late_|lazy|background|detached|half_later|again_later|busy_later|jax_later|future|subclass|extension|cheat_prepare",
     ),
     (
         "work between the calls",
-        r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool|herd|collector|constructor|run_ends|counts_threads|native_|overflow$|finalizer|garbage$|_deep$|dispatched|waits$|property$|reading$",
+        r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool|herd|collector|constructor|run_ends|counts_threads|native_|overflow$|finalizer|garbage$|_deep$|dispatched|jax_inputs|waits$|property$|reading$",
     ),
     (
         "timed calls that do less",
