@@ -223,6 +223,14 @@ static void least_read(const Case *problem, const Array *in, int bound, Reads *r
     }
 }
 
+/* What is so because elements are NaN, or a series begins, depends on the data. */
+static bool is_incomplete(const Case *problem, int output, size_t element) {
+    (void)output;
+    const size_t periods = (size_t)params_int(&problem->params, "min_periods");
+    const size_t least = params_choice(&problem->params, "agg") == EWM_MEAN ? 1 : 2;
+    return element + 1 < (periods > least ? periods : least);
+}
+
 RUNGS_OP(ewm) = {
     .name = "ewm",
     .summary = "exponentially weighted mean, variance or standard deviation of x[0 .. i]",
@@ -241,4 +249,5 @@ RUNGS_OP(ewm) = {
     .least_read = least_read,
     .wrong = EWM_WRONG,
     .wrong_value = wrong_value,
+    .is_incomplete = is_incomplete,
 };

@@ -22,6 +22,8 @@ CASES = {
     "rolling n=20011 agg=mean window=17500 input=uniform": False,
     "ewm n=20011 span=20 nan=propagate input=gaps": True,
     "ewm n=20011 span=20 nan=decay input=gaps": False,
+    "ewm n=20011 agg=mean span=20 min_periods=19001": False,
+    "ewm n=20011 agg=var span=20 min_periods=19001 input=constant": True,
     "discounted_cumsum n=20011 input=overflow": True,
     "moments rows=2011 cols=5 input=ramp": False,
     "redact rows=2011": False,
