@@ -49,6 +49,7 @@ CASES = {
         "ewm agg=var n=5003 span=20 dtype=f64 input=normal",
         "ewm n=5003 span=300 adjust=false dtype=bf16 input=normal",
         "ewm n=5003 span=300 adjust=false dtype=f32 input=normal",
+        "ewm n=20011 span=20 dtype=f64 input=gaps",
     ],
     "discounted_cumsum": [
         "discounted_cumsum n=1025 dtype=f32 input=uniform",
@@ -77,7 +78,7 @@ CONTROL = re.compile(
 KINDS = [
     (
         "results of earlier calls replayed",
-        r"replay|plan$|candidates|positions|windows$|memo_|stale$|own_output|flags|last_result|by_address|remaps",
+        r"replay|plan$|candidates|positions|places$|weights$|windows$|memo_|stale$|own_output|flags|last_result|by_address|remaps",
     ),
     (
         "work after run() has returned",
