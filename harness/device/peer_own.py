@@ -42,6 +42,18 @@ DLADDR.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)]
 
 
 FAULTS = (signal.SIGSEGV, signal.SIGBUS)  # of reading
+GET_HANDLER, HANDLER_BYTES = 305, 168  # in NumPy's table of functions; of a name, a version, and addresses
+
+
+def allocator_reader():
+    """-> what NumPy calls when it allocates an array."""
+    numpy = sys.modules["numpy"]
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    core = getattr(numpy, "_core", None) or numpy.core
+    table = ctypes.cast(pointer(core._multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    get = ctypes.PYFUNCTYPE(ctypes.py_object)(table[GET_HANDLER])
+    return lambda read=ctypes.string_at: read(pointer(get(), b"mem_handler"), HANDLER_BYTES)
 
 
 def handler_of(number):
@@ -129,6 +141,8 @@ class Own:
         ]
         self.handlers = {number: handler_of(number) for number in signal.valid_signals()}
         self.folders, self.put_back = folders_of_packages(), False
+        self.read_allocator = allocator_reader()
+        self.allocator = self.read_allocator()
 
     def expect_kept(self, deep=False):
         self.expect_handlers(self.handlers)
@@ -159,6 +173,8 @@ class Own:
     def expect_near(self):
         """What reads results."""
         self.expect_handlers(FAULTS)
+        if self.read_allocator() != self.allocator:
+            raise Failure("check", "sets an allocator of NumPy's, which would compute outside of every sample")
         for name, module in self.named.items():
             if sys.modules.get(name) is not module:
                 self.refuse("sys.modules", name)
