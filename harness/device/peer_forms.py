@@ -10,7 +10,7 @@ import random
 import types
 
 import numpy
-from peer_libraries import Gpu, Host
+from peer_libraries import Gpu
 from peer_protocol import Failure
 
 PARTS = ("offsets", "chars", "validity")  # of a column of strings: NAME.offsets, ...
@@ -89,6 +89,19 @@ class OnGpu(Numpy):
         return given
 
 
+class Host:
+    """Bytes at an address, as peer_libraries.Gpu has them."""
+
+    def at(self, address, size):
+        return numpy.ndarray(size, "u1", (ctypes.c_char * size).from_address(address))
+
+    def move(self, to, address, size):
+        self.at(to, size)[...] = self.at(address, size)
+
+    def fill(self, to, byte, size):
+        self.at(to, size)[...] = byte
+
+
 class Torch(Numpy):
     """Tensors are written and read by address: whatever goes by PyTorch's dispatcher may call a kernel that the peer registered."""
 
@@ -105,7 +118,7 @@ class Torch(Numpy):
         self.shape, self.dtype, self.layout, self.place = (
             getattr(tensor, name).__get__ for name in ("shape", "dtype", "layout", "device")
         )
-        self.device, self.memory_of = device, Gpu(measure) if device == "cuda" else Host
+        self.device, self.memory_of = device, Gpu(measure) if device == "cuda" else Host()
 
     def alone(self):
         return self.no_function()

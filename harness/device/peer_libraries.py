@@ -29,14 +29,8 @@ def reply(samples=(), clock=None, why_none=None, sm_mhz=None, calls_per_sample=1
     }
 
 
-class Host:
-    """Bytes at an address, as Gpu has them."""
-
-    move, fill = ctypes.memmove, ctypes.memset
-
-
 class Gpu:
-    """By librungs_measure.so."""
+    """What the harness itself does on a GPU, by librungs_measure.so."""
 
     def __init__(self, measure):
         self.c = ctypes.CDLL(measure)

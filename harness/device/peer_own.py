@@ -9,6 +9,7 @@ import pathlib
 import signal
 import sys
 import types
+from _ctypes import CFuncPtr
 
 from peer_protocol import Failure
 
@@ -36,6 +37,7 @@ def classes_of(module):
     return [value for value in classes if value.__module__ == module.__name__]
 
 
+PYTHON = ctypes.PyDLL(None)  # its own: libraries say how functions of ctypes.pythonapi are called
 SIGACTION, SIGACTION_BYTES = ctypes.CDLL(None).sigaction, 512  # which begins with the handler
 DLADDR = ctypes.CDLL(None).dladdr
 DLADDR.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)]
@@ -48,7 +50,7 @@ GET_HANDLER, HANDLER_BYTES = 305, 168  # in NumPy's table of functions; of a nam
 def allocator_reader():
     """-> what NumPy calls when it allocates an array."""
     numpy = sys.modules["numpy"]
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer = PYTHON.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     core = getattr(numpy, "_core", None) or numpy.core
     table = ctypes.cast(pointer(core._multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
@@ -81,6 +83,25 @@ def file_of(address):
     """The library that the linker loaded a function from; None: it is in none, as what is compiled at run time."""
     info = (ctypes.c_void_p * 4)()  # Dl_info, which begins with the name
     return pathlib.Path(os.fsdecode(ctypes.string_at(info[0]))).resolve() if DLADDR(address, info) and info[0] else None
+
+
+class Calls:
+    """Functions of C and how ctypes calls them: what it is told to do with a result, or with what is given, may be Python code."""
+
+    def __init__(self, name, names):
+        self.name, self.names = name, names
+        self.kept = {name: self.ways(function) for name, function in self.found()}
+
+    def found(self):
+        return [(name, value) for name, value in self.names.items() if isinstance(value, CFuncPtr)]
+
+    @staticmethod
+    def ways(function):
+        return function.errcheck, function.restype, function.argtypes
+
+    def changed(self):
+        """Those that were called in another way."""
+        return [name for name, now in self.found() if self.kept.get(name, self.ways(now)) != self.ways(now)]
 
 
 class Place:
@@ -141,12 +162,15 @@ class Own:
         ]
         self.handlers = {number: handler_of(number) for number in signal.valid_signals()}
         self.folders, self.put_back = folders_of_packages(), False
+        self.native = [Calls(module.__name__, vars(module)) for module in (*modules, ctypes)]
         self.read_allocator = allocator_reader()
+        libraries_of_c = {thing.c for thing in objects if isinstance(getattr(thing, "c", None), ctypes.CDLL)}
+        self.native += [Calls(c._name or "Python", vars(c)) for c in (PYTHON, *libraries_of_c)]
         self.allocator = self.read_allocator()
 
     def expect_kept(self, deep=False):
-        self.expect_handlers(self.handlers)
         self.expect_near()
+        self.expect_handlers(self.handlers)
         self.expect(self.kept)
         if deep:
             self.expect(self.deep)
@@ -172,6 +196,9 @@ class Own:
 
     def expect_near(self):
         """What reads results."""
+        for calls in self.native:
+            if changed := calls.changed():
+                self.refuse(calls.name, changed[0])
         self.expect_handlers(FAULTS)
         if self.read_allocator() != self.allocator:
             raise Failure("check", "sets an allocator of NumPy's, which would compute outside of every sample")
@@ -204,7 +231,7 @@ class Hooks:
         self.timing, self.added, self.count = False, 0, lambda: self.added
         if measure:
             c = ctypes.CDLL(measure)
-            ctypes.pythonapi.PySys_AddAuditHook(c.measure_hook, None)
+            PYTHON.PySys_AddAuditHook(c.measure_hook, None)
             self.count = c.measure_hooks
         for name in self.ALWAYS_REFUSED:
             self.guard(sys, name, lambda: True)

@@ -13,6 +13,7 @@ from time import perf_counter
 
 import peer_protocol as wire
 from peer_forms import interface_of, same_bits
+from peer_own import Calls
 from peer_protocol import Failure
 from peer_timing import Flag, Size, structure
 
@@ -66,6 +67,7 @@ class Rotation:
             function.argtypes = [ctypes.POINTER(VariedInput), *[ctypes.c_void_p] * 3]
         self.how_varied = engine.c.measure_varied
         self.how_varied.argtypes, self.how_varied.restype = [ctypes.POINTER(VariedInput)], ctypes.c_void_p
+        own.native.append(Calls("librungs_measure.so", vars(engine.c)))
         self.arrays = {
             name: array.copy() if how and array.size else array
             for how, (name, array) in zip(vary, sets[0].items(), strict=True)

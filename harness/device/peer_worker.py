@@ -182,7 +182,8 @@ class Worker:
                 self.into = peer_into.Into(self.exchange.form)
             self.wait(None)
             names = (__name__, "peer_forms", "peer_into", "peer_libraries", "peer_own", "peer_rotation", "peer_timing")
-            objects = (self, self.library, self.exchange, *self.exchange.forms, *filter(None, [self.into]))
+            memory = getattr(self.exchange.form, "memory_of", None)
+            objects = (self, self.library, self.exchange, *self.exchange.forms, *filter(None, [self.into, memory]))
             kinds = {kind for form in self.exchange.forms for given in form.classes() for kind in given.__mro__}
             clocks = [torch.cuda.Event] if (torch := sys.modules.get("torch")) else []
             clocks += [kind for kind in vars(self.library).values() if isinstance(kind, type)]

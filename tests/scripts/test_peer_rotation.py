@@ -69,7 +69,7 @@ def rotation(sets, how, free=1 << 40):
     exchange = peer_forms.Exchange({"clock": "numpy", "form": "numpy"})
     exchange.form = Form()
     load = lambda arrays, is_there: None if is_there else exchange.give(arrays)  # noqa: E731
-    own = types.SimpleNamespace(expect_kept=lambda deep: None)
+    own = types.SimpleNamespace(expect_kept=lambda deep: None, native=[])
     return peer_rotation.Rotation(sets, [how, 0], Engine(free), load, lambda: None, None, None, exchange, own)
 
 
