@@ -14,8 +14,17 @@ from _ctypes import CFuncPtr
 from peer_protocol import Failure
 
 LIBRARIES = ("pandas", "polars", "pyarrow", "jax")  # of which peer_forms.py uses more than NumPy's one module
-READERS = ("pyarrow", "pyarrow.compute", "pyarrow.types")  # of results
-CODE = operator.attrgetter("__code__")
+READERS = (
+    "contextlib",
+    "ctypes",
+    "functools",
+    "math",
+    "random",
+    "pyarrow",
+    "pyarrow.compute",
+    "pyarrow.types",
+)  # of results
+CODE, IS = operator.attrgetter("__code__"), operator.is_
 OF_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes cannot be changed
 
 
@@ -118,8 +127,8 @@ class Place:
     def is_kept(self):
         if not self.names.keys() <= self.known and self.hides():
             return False
-        return all(map(operator.is_, map(self.names.get, self.keys), self.kept)) and all(
-            map(operator.is_, map(CODE, self.functions), self.codes)
+        return all(map(IS, map(self.names.get, self.keys), self.kept)) and all(
+            map(IS, map(CODE, self.functions), self.codes)
         )
 
     def hides(self):
