@@ -29,8 +29,8 @@ def reply(samples=(), clock=None, why_none=None, sm_mhz=None, calls_per_sample=1
     }
 
 
-class Gpu:
-    """What the harness itself does on a GPU, by librungs_measure.so."""
+class Measure:
+    """librungs_measure.so, at this path."""
 
     def __init__(self, measure):
         self.c = ctypes.CDLL(measure)
@@ -39,6 +39,10 @@ class Gpu:
     def expect_ok(self, status):
         if status:
             raise Failure(self.c.status_word(status).decode(), self.c.status_message().decode())
+
+
+class Gpu(Measure):
+    """What the harness itself does on a GPU."""
 
     def move(self, to, address, size):
         self.expect_ok(self.c.move_gpu(ctypes.c_void_p(to), ctypes.c_void_p(address), ctypes.c_size_t(size)))

@@ -6,8 +6,7 @@ import gc
 import os
 
 import peer_protocol as wire
-from peer_libraries import reply
-from peer_protocol import Failure
+from peer_libraries import Measure, reply
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 FAILED = 7  # STATUS_INTERNAL; what went wrong is the exception
@@ -86,12 +85,12 @@ class Ranges:
         return named if self.c else call
 
 
-class Engine:
+class Engine(Measure):
     """path: librungs_measure.so. library: of peer_libraries.LIBRARIES."""
 
     def __init__(self, path, library):
-        self.c, self.library = ctypes.CDLL(path), library
-        self.c.status_message.restype = self.c.status_word.restype = ctypes.c_char_p
+        super().__init__(path)
+        self.library = library
         work, pace, samples = map(ctypes.POINTER, (MeasuredWork, SamplingPace, Samples))
         self.c.measure_gpu.argtypes = [ctypes.c_int, work, ctypes.c_void_p, pace, samples]
         self.c.measure_cpu.argtypes = [ctypes.c_int, work, pace, samples]
@@ -102,10 +101,6 @@ class Engine:
     def rewrite(self, state):
         """Writes to the library's inputs (peer_rotation.py) what the call of that state finds."""
         self.expect_ok(self.rewrites(self.stream(), state, False))
-
-    def expect_ok(self, status):
-        if status:
-            raise Failure(self.c.status_word(status).decode(), self.c.status_message().decode())
 
     def stream(self):
         return self.library.stream() if self.library.on_gpu else None
