@@ -64,17 +64,26 @@ typedef struct Running {
     double plain, error; /* the recurrence in the dtype, and the most that it was off by */
 } Running;
 
+static double plain_step(double plain, double x, double factor, const RecurrenceLine *line) {
+    return recurrence_rounded(x + recurrence_rounded(factor * plain, line), line);
+}
+
+/* Before the sum becomes that of the element. */
+static void travel_on(Running *run, double factor) {
+    run->signed_travel = factor * (run->signed_travel + run->sum);
+    run->most_travel = larger(fabs(run->signed_travel), fabs(factor) * run->most_travel);
+}
+
 static void advance(Running *run, double x, double factor, double sum, const RecurrenceLine *line) {
     const double size = fabs(factor);
-    run->signed_travel = factor * (run->signed_travel + run->sum);
-    run->most_travel = larger(fabs(run->signed_travel), size * run->most_travel);
+    travel_on(run, factor);
     run->travel = size * (run->travel + run->size);
     run->size = fabs(x) + size * run->size;
     run->sum = sum;
     run->most = larger(fabs(sum), size * run->most);
     run->squares = sum * sum + size * size * run->squares;
     run->sums = fabs(sum) + size * run->sums;
-    run->plain = recurrence_rounded(x + recurrence_rounded(factor * run->plain, line), line);
+    run->plain = plain_step(run->plain, x, factor, line);
     run->error = larger(fabs(run->plain - sum), size * run->error);
 }
 
@@ -160,16 +169,119 @@ static void sharpen_part(const Row *row, Walk walk, size_t first, size_t end) {
     }
 }
 
-/* Of a long row one thread finds what is carried into each block; most of the work is done from there, by all. */
-static void sharpen_blocks(const Row *row, Walk walk, Walk *into) {
-    const size_t n = row->line->n, blocks = (n + BLOCK - 1) / BLOCK;
-    double level;
-    for (size_t p = 0; p < n; p++) {
+/* ---- A long row: what is carried into each of its blocks, so that the most of the work is done from there, by all threads. */
+
+static size_t block_end(size_t n, size_t b) {
+    return (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n;
+}
+
+/* What a block makes of what is carried into it. */
+typedef struct Through {
+    double factor, square; /* product of its factors, behind a cut 0; of their squares */
+    double most_travel;    /* of the block, discounted to its end */
+} Through;
+
+/* In order, what depends on each element before: the recurrence in the dtype. Also the sums before the blocks, and how far they are
+ * from the latest cut. */
+static void begin_blocks(const Row *row, Walk walk, Walk *into) {
+    const RecurrenceLine *line = row->line;
+    for (size_t p = 0; p < line->n; p++) {
         if (p % BLOCK == 0) into[p / BLOCK] = walk;
-        (void)walk_to(row, &walk, p, true, &level);
+        const double sum = row->value[recurrence_element(line, p)];
+        const RecurrenceStep step = recurrence_step(line, p);
+        if (step.factor.hi == 0 || !isfinite(sum)) {
+            walk.run.plain = walk.run.sum = 0;
+            walk.levels.since = 0;
+        }
+        if (!isfinite(sum)) continue;
+        walk.run.plain = plain_step(walk.run.plain, step.x / line->scale, step.factor.hi, line);
+        walk.run.sum = sum;
+        walk.levels.since++;
+    }
+}
+
+/* The block as if no magnitudes were carried into it. */
+static Through pass_block(const Row *row, Walk *walk, size_t first, size_t end) {
+    Through through = {.factor = 1, .square = 1};
+    double level;
+    for (size_t p = first; p < end; p++) {
+        const double factor = recurrence_step(row->line, p).factor.hi;
+        const bool finite = walk_to(row, walk, p, true, &level);
+        through.factor *= finite ? factor : 0;
+        if (finite) through.square *= factor * factor;
+    }
+    return through;
+}
+
+/* The largest signed_travel of the block, discounted to its end. */
+static double most_of_block(const Row *row, Running run, size_t first, size_t end) {
+    for (size_t p = first; p < end; p++) {
+        const double sum = row->value[recurrence_element(row->line, p)], factor = recurrence_step(row->line, p).factor.hi;
+        if (factor == 0 || !isfinite(sum)) run = (Running){0};
+        if (isfinite(sum)) travel_on(&run, factor), run.sum = sum;
+    }
+    return run.most_travel;
+}
+
+/* A factor may be too large for a number where nothing is carried. */
+static double passed(double factor, double carried) {
+    return carried == 0 ? 0 : factor * carried;
+}
+
+/* Every magnitude follows a recurrence that is linear, or one of maxima: what a block makes of nothing, and of what is carried in.
+ */
+static void join(Walk *end, const Through *through, const Walk *in, size_t length) {
+    const double factor = through->factor, size = fabs(factor);
+    Running *run = &end->run;
+    run->travel += passed(size, in->run.travel + (double)length * in->run.size);
+    run->size += passed(size, in->run.size);
+    run->sums += passed(size, in->run.sums);
+    run->squares += passed(size * size, in->run.squares);
+    run->signed_travel += passed(factor, in->run.signed_travel);
+    run->most = larger(run->most, passed(size, in->run.most));
+    run->error = larger(run->error, passed(size, in->run.error));
+    end->levels.weight += passed(through->square, in->levels.weight);
+    for (int k = 0; k < end->levels.count; k++) end->levels.square[k] += passed(through->square, in->levels.square[k]);
+}
+
+/* into, ends, through: one for each block. */
+static void carry_blocks(const Row *row, Walk *into, Walk *ends, Through *through) {
+    const size_t n = row->line->n, blocks = (n + BLOCK - 1) / BLOCK;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t b = 0; b < blocks; b++) {
+        ends[b] = into[b];
+        through[b] = pass_block(row, &ends[b], b * BLOCK, block_end(n, b));
+    }
+    for (size_t b = 1; b < blocks; b++) {
+        into[b] = ends[b - 1];
+        join(&ends[b], &through[b], &into[b], block_end(n, b) - b * BLOCK);
     }
 #pragma omp parallel for schedule(dynamic)
-    for (size_t b = 0; b < blocks; b++) sharpen_part(row, into[b], b * BLOCK, b + 1 < blocks ? (b + 1) * BLOCK : n);
+    for (size_t b = 0; b < blocks; b++) {
+        Running run = into[b].run;
+        run.most_travel = 0;
+        through[b].most_travel = most_of_block(row, run, b * BLOCK, block_end(n, b));
+    }
+    into[0].run.most_travel = 0;
+    for (size_t b = 1; b < blocks; b++)
+        into[b].run.most_travel =
+            larger(through[b - 1].most_travel, passed(fabs(through[b - 1].factor), into[b - 1].run.most_travel));
+}
+
+/* False: no memory for what is carried. */
+static bool sharpen_blocks(const Row *row, const Walk *walk) {
+    const size_t n = row->line->n, blocks = (n + BLOCK - 1) / BLOCK;
+    Walk *into = malloc(blocks * sizeof *into), *ends = malloc(blocks * sizeof *ends);
+    Through *through = malloc(blocks * sizeof *through);
+    const bool room = into && ends && through;
+    if (room) {
+        begin_blocks(row, *walk, into);
+        carry_blocks(row, into, ends, through);
+#pragma omp parallel for schedule(dynamic)
+        for (size_t b = 0; b < blocks; b++) sharpen_part(row, into[b], b * BLOCK, block_end(n, b));
+    }
+    free(into), free(ends), free(through);
+    return room;
 }
 
 bool discount_sharpen(const DiscountErrors *errors, const RecurrenceLine *line, const double *value, double *tolerance,
@@ -182,13 +294,9 @@ bool discount_sharpen(const DiscountErrors *errors, const RecurrenceLine *line, 
                      .step_of_y = line->backward ? -1 : 1,
                      .tolerance = tolerance,
                      .parts = parts};
-    Walk walk = {.run = {0}}, *into = recurrence_is_long(line->n) ? malloc((line->n / BLOCK + 1) * sizeof *into) : NULL;
+    Walk walk = {.run = {0}};
     levels_begin(&walk.levels, line->factor.hi, line->n);
-    if (into)
-        sharpen_blocks(&row, walk, into);
-    else
-        sharpen_part(&row, walk, 0, line->n); /* also where there is no memory for blocks */
-    free(into);
+    if (!recurrence_is_long(line->n) || !sharpen_blocks(&row, &walk)) sharpen_part(&row, walk, 0, line->n);
     return true;
 }
 
@@ -205,7 +313,7 @@ static double trial(const RecurrenceLine *line, size_t terms, size_t last) {
         const RecurrenceStep step = recurrence_step(line, p);
         const double x = step.x / line->scale;
         exact = dd_add_double(dd_multiply(exact, step.factor), x);
-        plain = recurrence_rounded(x + recurrence_rounded(step.factor.hi * plain, line), line);
+        plain = plain_step(plain, x, step.factor.hi, line);
     }
     return fabs(dd_add_double(dd_negate(exact), plain).hi);
 }

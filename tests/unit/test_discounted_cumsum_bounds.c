@@ -201,6 +201,32 @@ static void float_loops_over_a_million_like_terms_fail(void **state) {
         }
 }
 
+/* Rows of more than 2^17 elements are worked on in blocks of 2^16; behind a reset they lie otherwise than in a row that is not. */
+static void blocks_of_a_long_row_join(void **state) {
+    (void)state;
+    enum { SHORT = 1 << 17, BEFORE = 10 };
+    static const char *const gammas[] = {"1", "-1", "0.999999", "1.00001", "0.99"};
+    for (size_t g = 0; g < COUNT(gammas); g++)
+        for (int f32 = 0; f32 < 2; f32++) {
+            const char *dtype = f32 ? "f32" : "f64",
+                       *text = "discounted_cumsum direction=left n=%d gamma=%s reset=%s dtype=%s input=normal";
+            Scan one = scan_open(text, SHORT, gammas[g], "none", dtype),
+                 joined = scan_open(text, SHORT + BEFORE, gammas[g], "mask", dtype);
+            Array *x = scan_array(&joined, "x"), *reset = scan_array(&joined, "reset");
+            for (size_t i = 0; i < joined.n; i++) array_set(reset, i, i == BEFORE);
+            for (size_t i = 0; i < one.n; i++) array_set(x, BEFORE + i, array_get(&one.in[0], i));
+            scan_reference(&one, 0);
+            scan_reference(&joined, 0);
+            for (size_t i = 0; i < one.n; i++) {
+                const double expected = one.reference[0].tolerance[i], found = joined.reference[0].tolerance[BEFORE + i];
+                if (!(fabs(found - expected) <= 1e-6 * expected))
+                    fail_msg("gamma=%s %s: the tolerance of %zu is %g, %g expected", gammas[g], dtype, i, found, expected);
+            }
+            scan_close(&one);
+            scan_close(&joined);
+        }
+}
+
 static void exact_sums_leave_no_room(void **state) {
     (void)state;
     Row row;
@@ -224,6 +250,7 @@ int main(void) {
         cmocka_unit_test(factors_of_one_leave_less_room),
         cmocka_unit_test(sums_that_cancel_leave_little_room),
         cmocka_unit_test(float_loops_over_a_million_like_terms_fail),
+        cmocka_unit_test(blocks_of_a_long_row_join),
         cmocka_unit_test(exact_sums_leave_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
