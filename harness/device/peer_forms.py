@@ -52,7 +52,7 @@ def is_number(dtype):
 class Numpy:
     """give(array, held): the library's form of an array or a column of strings; in `held`, its form of others, where that can be written.
     memory(given): an array of the memory of an input, which says where it is by NumPy's or CUDA's array interface.
-    take(value): NumPy's array of a result, or a column of strings. table(value): the columns of a table by name; None: it is none."""
+    result(value): likewise of a result; take(value): NumPy's array of it, or a column of strings. table(value): the columns of a table by name; None: it is none."""
 
     types = (numpy.ndarray,)
     holds = False
@@ -74,6 +74,9 @@ class Numpy:
 
     def memory(self, given):
         return self.take(given)
+
+    def result(self, value):
+        return self.memory(value)
 
     def take(self, value):
         return value
@@ -216,6 +219,10 @@ class Jax(Numpy):
 
     def give(self, array, held):
         return self.ready(self.put(array))
+
+    def result(self, value):
+        interface = {"data": (value.unsafe_buffer_pointer(), True), "shape": value.shape, "strides": None}
+        return types.SimpleNamespace(__cuda_array_interface__=interface | {"typestr": f"|V{value.dtype.itemsize}"})
 
     def take(self, value):
         return numpy.asarray(self.copy(value, copy=True))  # not what the object keeps of itself for the host

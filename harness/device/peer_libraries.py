@@ -89,6 +89,7 @@ class Torch(OnGpu):
             torch.cuda.graph,
             torch._C._cuda_getCurrentRawStream,
         )
+        self.capture(self.new())  # makes the stream of all captures, which PyTorch keeps in a class
 
     def stream(self):
         return self.current(0)

@@ -1,5 +1,5 @@
 """accelerated-scan's Triton kernel. Idea: a program of Triton walks along a row, 2048 elements at a time. Limits: a discount for each
-element, sums from the left, no float64; an infinity times 0 is NaN."""
+element, sums from the left, no float64; an infinity times 0 is NaN; in f16 and bf16 each product and sum is rounded, so its rows fail."""
 
 from peer import import_torch_cuda
 from scan_peers import only
