@@ -37,8 +37,10 @@ struct GatePlan {
 /* Of the calling warp. */
 static __device__ GatePlace place_of(const GatePlan &plan, size_t batch) {
     const unsigned warp = threadIdx.x / WARP;
-    if (plan.shape.parts == 1)
-        return {((size_t)blockIdx.x * plan.shape.rows + warp / plan.shape.warps) * plan.shape.joined, 0, warp % plan.shape.warps};
+    if (plan.shape.parts == 1) {
+        const bool alone = plan.shape.rows > 1; /* with a tile of its own */
+        return {((size_t)blockIdx.x * plan.shape.rows + (alone ? warp : 0)) * plan.shape.joined, 0, alone ? 0 : warp};
+    }
     __shared__ unsigned number;
     if (threadIdx.x == 0) number = atomicAdd(plan.started, 1u) + 1;
     __syncthreads();

@@ -32,7 +32,8 @@ struct GradientGatePlan {
 /* Of the calling warp. */
 static __device__ GatePlace place_of(const GateShape &shape) {
     const unsigned warp = threadIdx.x / WARP;
-    return {((size_t)blockIdx.x * shape.rows + warp / shape.warps) * shape.joined, 0, warp % shape.warps};
+    const bool alone = shape.rows > 1; /* with a tile of its own */
+    return {((size_t)blockIdx.x * shape.rows + (alone ? warp : 0)) * shape.joined, 0, alone ? 0 : warp};
 }
 
 /* What a lane has in registers. */

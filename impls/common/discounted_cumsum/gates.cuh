@@ -88,7 +88,8 @@ template <typename T, bool RIGHT, unsigned VECTORS> struct GatePart {
         line = {0, 0};
         if (rows > 0) line = {(long long)(place.row * view.n), (long long)((place.row + rows) * view.n)};
         position = begin + threadIdx.x % WARP * LENGTH;
-        whole = packed && line.holds_all(line.first(begin)) && line.holds_all(line.first(begin + SPAN - LENGTH));
+        const long long lowest = line.first(RIGHT ? begin + SPAN - LENGTH : begin);
+        whole = packed && lowest >= line.begin && lowest + (long long)SPAN <= line.end;
     }
     __device__ long long low(unsigned v) const { return line.first(position + v * WARP * LENGTH); }
 
