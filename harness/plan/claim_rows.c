@@ -148,10 +148,11 @@ static bool has_text(const json_t *list, const char *text) {
 }
 
 /* A wrong definition that the row's own, looser bound would let pass, and that of every other case of the variant on the bench,
- * too; NULL: there is none. */
+ * too, whichever of a run's GPUs it ran on; NULL: there is none. */
 static const char *admitted(const json_t *rows, const json_t *row) {
     const json_t *names = json_object_get(row, "does_not_tell");
-    const Bench bench = bench_of(rows, row);
+    Bench bench = bench_of(rows, row);
+    bench.gpu = ""; /* a definition is the build's */
     for (size_t i = 0; is_declared(row) && i < json_array_size(names); i++) {
         const char *name = json_string_value(json_array_get(names, i));
         bool rejected = !name;

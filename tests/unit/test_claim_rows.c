@@ -175,10 +175,31 @@ static void gpus_of_a_run_are_kept_apart(void **state) {
     json_decref(rows);
 }
 
+/* Under a bound of its own a row counts if another case of the variant tells what it does not, also on another GPU of the run. */
+static void another_gpu_tells_the_definition(void **state) {
+    (void)state;
+    json_t *rows = json_array();
+    add_environment(rows, "run", "one build");
+    add_row(rows, "run", SLOW, "pass", 15);
+    add_row(rows, "run", FAST, "pass", 1);
+    add_row(rows, "run", FAST, "pass", 0.5);
+    for (size_t i = 1; i < 4; i++) set(rows, i, "gpu", json_pack("{s:i, s:s}", "index", 0, "uuid", "card-1"));
+    for (size_t i = 2; i < 4; i++) set(rows, i, "bound", json_pack("{s:b}", "declared", 1));
+    set(rows, 2, "does_not_tell", json_pack("[s]", "window+1"));
+    set(rows, 3, "case", json_string("rolling agg=mean n=20 dtype=f64 input=ramp seed=1"));
+    expect(&SPEEDUP, rows, "not_testable", "its bound does not tell window+1");
+    set(rows, 3, "tells", json_pack("[s]", "window+1"));
+    assert_true(here(&SPEEDUP, rows) == 15);
+    set(rows, 3, "gpu", json_pack("{s:i, s:s}", "index", 1, "uuid", "card-2"));
+    assert_true(here(&SPEEDUP, rows) == 15);
+    json_decref(rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cards_are_kept_apart),
         cmocka_unit_test(gpus_of_a_run_are_kept_apart),
+        cmocka_unit_test(another_gpu_tells_the_definition),
         cmocka_unit_test(a_passing_row_without_this_mode_is_no_time),
         cmocka_unit_test(emulated_rows_never_count),
         cmocka_unit_test(a_timed_row_beats_emulated_and_untimed_ones_wherever_they_stand),
