@@ -40,14 +40,15 @@ class Results:
                     if timed and timed.get("median"):
                         self.times[campaign, row["case"], row["spec"], mode] = timed
 
-        self.rejected = collections.defaultdict(set)  # wrong definitions that any case of a variant in a campaign tells
+        # wrong definitions that any case of a variant in a campaign tells, on whichever of a run's GPUs
+        self.rejected = collections.defaultdict(set)
         for campaign, some in self.campaigns.items():
             for row in (row for row in some if row["verdict"] == "pass"):
-                self.rejected[campaign, definition_of(row)].update(row.get("tells") or ())
+                self.rejected[campaign[:2], definition_of(row)].update(row.get("tells") or ())
 
     def is_defined(self, row):
         """False: under its own, looser bound the row does not tell a wrong definition, and no other case of the variant does."""
-        return not is_declared(row) or set(not_told(row)) <= self.rejected[self.campaign(row), definition_of(row)]
+        return not is_declared(row) or set(not_told(row)) <= self.rejected[self.campaign(row)[:2], definition_of(row)]
 
     def why_not_ranked(self, row):
         """Why a row that passed stands in no ranking; "": it may."""
@@ -204,6 +205,21 @@ def is_library(row):
     if name_of(row).startswith(("triton_", "torch_")):
         return False
     return row["backend"] == "peer" or bool(row.get("library", row["variant"].endswith("/cuda_cub_scan")))
+
+
+BUILD_OF_PACKAGE = re.compile(r"-(core|cu(da)?\d+x?)$")  # "cupy-cuda13x" is CuPy
+
+
+def whose(row, environment):
+    """ "CUB 3.5.0", "torch 2.11.0": the library of the row's kernel, as far as the row and its run name it; else ""."""
+    if row.get("library") or row["backend"] != "peer":
+        return row.get("library") or ""
+    name = name_of(row).removeprefix("peer_") + "_"
+    packages = (environment.get("python") or {}).get("packages") or {}
+    named = {package: BUILD_OF_PACKAGE.sub("", package).replace("-", "_") + "_" for package in packages}
+    fits = [package for package, begin in named.items() if name.startswith(begin)]
+    best = max(fits, key=lambda package: len(named[package]), default=None)
+    return f"{best} {packages[best]}" if best else ""
 
 
 def device_of(row):

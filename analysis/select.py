@@ -37,6 +37,8 @@ def load(paths):
         names = ", ".join(map(str, paths)) or "no file at all"
         raise NoRows(f"{names}: no rows; run 'rungs reproduce' first")
     machines = {run: r.machine_name(environment) for run, environment in environments.items()}
+    for row in of["row"]:
+        row["whose"] = r.whose(row, environments.get(row.get("run")) or {})
     r.set_cards(environments, of["row"])
     campaigns = r.grouped(of["row"], lambda row: r.campaign_of(environments, row))
     return r.Results(
@@ -80,7 +82,9 @@ def pooled(row, processes, environments):
         if len(times) > 1:
             timing[mode] = pooled_times(timing[mode], list(times.values()))
     bits = {"bits": pooled_bits(mine)} if any(other.get("bits") for other in mine) else {}
-    return {**row, "timing": timing, **marks, **bits}
+    metered = [other["energy"] for other in mine if (other.get("energy") or {}).get("joules") is not None]
+    energy = {"energy": metered[-1]} if metered else {}  # one of the processes is metered
+    return {**row, "timing": timing, **marks, **bits, **energy}
 
 
 def pooled_bits(rows):
@@ -244,13 +248,17 @@ def find_shapes(rows, shown):
 
 
 def longest_sweep(results, op, dtype, parameter, least):
-    """The group with most times, of which a sweep is made; mean before the other aggregates where it is over the window; then the larger n."""
+    """The group with most times, of which a sweep is made; mean before the other aggregates where it is over the window; then the larger n; then
+    the later. Its rows are of one campaign: lines of several cards or builds would be compared."""
 
     is_window = parameter == "window"
 
     def rank(group):
         return is_window and is_mean(group[0]), len(group), is_window and r.number(group[0], "n") or 0
 
-    found = groups([row for row in rows_of(results, op, dtype) if r.number(row, parameter)], parameter).values()
+    machine, found = main_machine(results), []
+    for rows in reversed(results.campaigns.values()):
+        mine = [row for row in rows if row["op"] == op and row["dtype"] == dtype and results.machine(row) == machine]
+        found += groups([row for row in mine if r.median(row) and r.number(row, parameter)], parameter).values()
     long = (group for group in found if len({r.number(row, parameter) for row in group}) >= least)
     return max(long, key=rank, default=None)

@@ -38,10 +38,10 @@ def price_text(found):
     least = min(
         [row["bits"]["calls"] for row in cheap] + [same["bits"]["calls"] for _, same, _ in costly if same], default=0
     )
-    text = f" *Price of {'determinism' if least >= SURE_CALLS else 'equal bits'}*: none in {len(cheap)} of {many(len(cheap) + len(costly), 'case')}, where the fastest of all gave the same bits in repeated calls on one input"
+    text = f" *Price of {'determinism' if least >= SURE_CALLS else 'equal bits'}*: none in {len(cheap)} of {many(len(cheap) + len(costly), 'case')}, whose fastest gave the same bits in repeated calls on one input"
     costly.sort(key=lambda one: -(one[2].value if one[2] else float("inf")))
     for best, same, ratio in costly[:MOST]:
-        text += f"; {case_words(best)}: `{r.name_of(best)}`{bound_words(best)} differs, "
+        text += f"; {best['op']} {case_words(best)}: `{r.name_of(best)}`{bound_words(best)} differs, "
         text += (
             f"`{r.name_of(same)}` does not and takes {ratio}".replace("*", "")
             if same
@@ -57,12 +57,12 @@ def energy_table(found):
     for op, cases in found.items():
         for some in cases.values():
             metered = [row for row in some.rows if (row.get("energy") or {}).get("joules") is not None]
-            for row in sorted(metered, key=lambda row: row["energy"]["joules"]):
+            for k, row in enumerate(sorted(metered, key=lambda row: row["energy"]["joules"])):
                 told = row["energy"]
                 per = told.get("joules_per_element")
                 lines.append(
                     [
-                        f"{op} {case_words(row)}",
+                        "" if k else f"{op} {case_words(row)}",
                         f"`{r.name_of(row)}`",
                         f"{significant(1e3 * told['joules'])} ({significant(1e3 * told['low'])} to {significant(1e3 * told['high'])})",
                         significant(1e12 * per) if per else "-",
@@ -72,9 +72,12 @@ def energy_table(found):
     return table(["case", "variant", ">mJ a call", ">pJ an element", ">W"], lines) if lines else ""
 
 
-def price(found):
-    """Of each op what equal bits cost; then joules."""
-    said = [(op, price_text(some).strip()) for op, some in found.items()]
-    lines = [f"- {op}: {text}" for op, text in said if text]
-    bits = "\n".join(lines) or "The bits of repeated calls were compared in no case of these runs."
-    return f"{bits}\n\n{energy_table(found) or 'No call of these runs was metered (`run --energy`).'}"
+def price(found, links):
+    """What equal bits cost in all cases, and on which pages joules stand. links: op -> link of its page."""
+    every = {(op, case): some for op, cases in found.items() for case, some in cases.items()}
+    bits = price_text(every).strip() or "The bits of repeated calls were compared in no case of these runs."
+    pages = [f"[{op}]({links[op]})" for op, cases in found.items() if energy_table({op: cases})]
+    joules = (
+        f"Joules of a call: {', '.join(pages)}." if pages else "No call of these runs was metered (`run --energy`)."
+    )
+    return f"{bits}\n\n{joules}"

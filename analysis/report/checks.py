@@ -129,7 +129,7 @@ def limits(results, pairs):
     vague = sorted(
         {f"{row['op']} {name}" for row in results.rows if row["verdict"] != "fail" for name in r.unjudged(row)}
     )
-    why = " Reasons: on the pages of the ops."
+    why = " Reasons: on the pages of ops."
     said = (
         (
             outcomes["not_testable"] + outcomes["not_run"],
@@ -137,10 +137,10 @@ def limits(results, pairs):
         ),
         (
             verdicts["skip"],
-            f"{many(verdicts['skip'], 'row')} of {len(results.rows)} were skipped: a variant does not support the case, or would take too long.{why}",
+            f"{many(verdicts['skip'], 'row')} of {len(results.rows)} were skipped: unsupported, or too long.",
         ),
         (verdicts["error"], f"{many(verdicts['error'], 'row')} ended in an error."),
         (emulated, f"{many(emulated, 'row')} of CUDA kernels ran in the emulator: verified, not timed."),
-        (vague, f"Not judgeable in some cases, because the tolerance would let 0 pass: {', '.join(vague)}."),
+        (vague, f"Not judgeable in some cases, where 0 would pass: {', '.join(vague)}."),
     )
     return "\n".join(f"- {text}" for some, text in said if some)

@@ -7,7 +7,7 @@ from analysis.report import rivals, standing
 from analysis.report.claims import short_counts, source_link, summary, today_of
 
 NO_CLAIM = "No published claim was judged in these runs: `./rungs reproduce` judges them."
-MOST_WRONG = 6  # variants named
+MOST_WRONG = 3  # variants named
 
 
 def no_gpu(results):
@@ -65,7 +65,7 @@ def sources(results, ops, links):
     lines = []
     for op in ops:
         mine = [c for c in results.claims if r.op_of(c) == op]
-        if not mine:
+        if not short_counts(mine).startswith("hold: "):  # none could be tested
             continue
         said = " ".join(filter(None, map(today_of, dict.fromkeys(c.get("scenario") for c in mine))))
         titles = {(c.get("source") or "-").split(", ")[0]: source_link(c) for c in reversed(mine)}

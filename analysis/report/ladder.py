@@ -2,6 +2,7 @@
 
 import collections
 import math
+import string
 
 from analysis import rows as r
 from analysis import select
@@ -60,9 +61,25 @@ def error_text(row):
     return f"{found} of `{row['bound']['name']}`" if named else found
 
 
+def commit_of(results, row):
+    return (results.environment(row).get("commit") or "unknown")[:7]
+
+
+def with_marks(results, rows):
+    """(the rows, those of other campaigns than most marked; what the marks mean): times of one table that are of several cards or builds."""
+    count = collections.Counter(results.campaign(row) for row in rows if r.median(row))
+    order = sorted(count, key=lambda campaign: (-count[campaign], str(campaign)))
+    marks = {campaign: f" [{letter}]" for campaign, letter in zip(order[1:], string.ascii_lowercase)}
+    marked = [{**row, "mark": marks.get(results.campaign(row), "")} for row in rows]
+    commits = {row["mark"].strip(): commit_of(results, row) for row in marked if row["mark"]}
+    words = ", ".join(f"{mark} of commit {commit}" for mark, commit in sorted(commits.items()))
+    return marked, f" Of another campaign, on another card: {words}." if words else ""
+
+
 def case_table(results, rows):
     lines, baseline = [], baseline_of(results, rows)
     ran = [row for row in rows if row["verdict"] != "skip"]
+    several = len({results.campaign(row) for row in ran}) > 1
     for row in sorted(ran, key=lambda row: (VERDICT_ORDER[row["verdict"]], r.median(row) or math.inf, row["spec"])):
         size, cold = r.work_bytes(row), r.median(row)
         verdict = r.verdict_words(row)
@@ -81,12 +98,13 @@ def case_table(results, rows):
                 speedup_text(results, row, baseline),
                 error_text(row),
                 bits.bits_text(row),
+                f"`{commit_of(results, row)}`" if several else "-",
                 verdict,
             )
         )
     against = f">over {r.name_of(baseline)}" if baseline else ">speed-up"
     header = ["variant", ">cold (95% interval)", ">hot", ">graph", ">GB/s", ">of limit", against]
-    text = table(*without_empty([*header, ">error / bound", "bits", "verdict"], lines))
+    text = table(*without_empty([*header, ">error / bound", "bits", "commit", "verdict"], lines))
     skipped = sorted({r.name_of(row["spec"]) for row in rows if row["verdict"] == "skip"})
     return text + (f"\n\nSkipped: {', '.join(skipped)}." if skipped else "")
 
@@ -100,7 +118,7 @@ def sweep_label(row):
 
 
 def time_of(row, mode="cold"):
-    return seconds(r.median(row, mode)) + " (one input)" * r.is_on_one_input(row)
+    return seconds(r.median(row, mode)) + " (one input)" * r.is_on_one_input(row) + row.get("mark", "")
 
 
 def sweep_cell(row, mode):
@@ -152,19 +170,20 @@ def widest_interval(rows, swept, mode="cold"):
     )
 
 
-def sweep_text(rows, swept):
-    text = sweep_table(rows, swept) + "\n\n" + widest_interval(rows, swept)
+def sweep_text(results, rows, swept):
+    rows, marks = with_marks(results, rows)
+    text = sweep_table(rows, swept) + "\n\n" + widest_interval(rows, swept) + marks
     if any(r.median(row, "hot") for row in rows):
         hot = [row for row in rows if r.median(row, "hot") or row["verdict"] != "pass"]
         text += "\n\n" + details("the same, hot", sweep_table(hot, swept, "hot"))
     return text
 
 
-def sweeps_part(sweeps, swept, shown):
+def sweeps_part(results, sweeps, swept, shown):
     """A heading, the first table open, the others folded; their cases are shown then."""
     parts = [f"#### Time against {' x '.join(swept)}\n\nMedian of cold calls, and the share of the limit."]
     for k, group in enumerate(sweeps):
-        parts.append(folded(title(group[0], *swept), sweep_text(group, swept), k > 0))
+        parts.append(folded(title(group[0], *swept), sweep_text(results, group, swept), k > 0))
         shown |= {row["case"] for row in group if r.median(row)}
     return parts
 
@@ -197,11 +216,11 @@ def ladder_of_op(results, rows, links):
     if sweeps:
         sweeps.sort(key=lambda group: (not select.is_mean(group[0]), group[0]["dtype"] != "f64", -len(group)))
         sweeps.sort(key=lambda group: -max(r.number(row, "n") or 0 for row in group) if parameter != "n" else 0)
-        parts += sweeps_part(sweeps, (parameter,), shown)
+        parts += sweeps_part(results, sweeps, (parameter,), shown)
     shapes = select.find_shapes(rows, shown)
     if shapes:
         shapes.sort(key=lambda group: -sum(bool(r.median(row)) for row in group))
-        parts += sweeps_part(shapes, select.SHAPE, shown)
+        parts += sweeps_part(results, shapes, select.SHAPE, shown)
     counted = counts.counts_of_op(rows[0]["op"], rows, title, links["method"])
     parts += [counted] if counted else []
     groups = [[row for row in group if row["case"] not in shown] for group in select.by_input(rows)]
@@ -210,7 +229,8 @@ def ladder_of_op(results, rows, links):
             "#### Time on many inputs\n\nMedian of cold calls; the errors of the same rows are under Accuracy. **fail**: failed verification, not timed."
         )
     for group in groups:
-        parts.append(details(describe(group[0]), input_table(group)))
+        marked, marks = with_marks(results, group)
+        parts.append(details(describe(group[0]), input_table(marked) + ("\n\n" + marks.strip() if marks else "")))
         shown |= {row["case"] for row in group}
     rest = [
         details(title(group[0]), f"`{case}`\n\n{case_table(results, group)}")
@@ -235,7 +255,7 @@ def ladder(results, pictures, why_none, links):
         "- *cold*: median of single calls after a cache flush, with its 95% interval (fewer than 6 samples: observed range, which covers less); *hot*: warm L2, back to back; *graph*: a CUDA graph replayed back to back\n"
         "- *GB/s*: input and output counted once each, over the cold median, whatever the kernel moved; *of limit*: the least time that the device needs for these bytes, over the median\n"
         "- clocks: *cold*, *hot* and *graph* of CUDA variants, PyTorch, CuPy and Numba on CUDA are GPU time, host launch latency excluded; those of CPU variants, CPU libraries and JAX are host time (JAX: host launch latency included); *complete*, in the figure of published speed-ups, is host time for all\n"
-        "- *over X*: how many times faster than X in the same case and campaign (one build on one card); empty where X was not timed there\n"
+        "- *over X*: how many times faster than X in the same case and campaign (one build on one card); empty where X was not timed there; *commit* tells campaigns apart, whose times are of different cards\n"
         "- *error / bound*: the largest error as a multiple of the tolerance; at most 1 passes. Where a variant has its own, looser tolerance, that tolerance is named "
         "(`textbook`, `prefix`, ...); the page of the op in `docs/ops/` has its formula\n"
         "- *timed on one input*, *(one input)*: the data of its samples leaves the outputs as they are, so that a stored result would be right; in no ranking and no claim"

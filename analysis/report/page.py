@@ -12,7 +12,7 @@ from analysis.report.claims import numbered
 
 FIRST_LINE = "<!-- Written by `rungs report`. Do not edit: the next report overwrites it. -->"
 TEMPLATE = pathlib.Path(__file__).with_name("report.md")
-MOST_STATEMENTS, MOST_CASES = 20, 2  # cases: of an op
+MOST_STATEMENTS, MOST_CASES = 19, 2  # cases: of an op
 
 
 def ops_of(results):
@@ -36,8 +36,8 @@ def page(results, pictures, links, why_none):
         "provisional": claims.PROVISIONAL,
         "figure": pictures_of(pictures, "claims.") or why_none,
         "fastest": standing.fastest_table(results, by_machine, MOST_CASES),
-        "bits": bits.price(found),
-        "behind": standing.behind(found),
+        "bits": bits.price(found, links),
+        "behind": "\n\n".join(filter(None, (standing.behind(found), standing.wrong_libraries(results)))),
         "time": pictures_of(pictures, "time."),
         "limits": checks.limits(results, pairs),
         "machine": machine.machine(results),
@@ -70,6 +70,8 @@ def fastest_part(results, op):
     if not found:
         return "Nothing was timed."
     parts = [standing.behind_text(found, most=1000) + standing.cpu_text(found), standing.case_table(results, found)]
+    if joules := bits.energy_table({op: found}):
+        parts.append("Joules of a call, in the cases that were metered:\n\n" + joules)
     for swept, cases in standing.sweep_groups(found):
         parts.append(
             f"**Libraries and published programs in Python, {standing.case_words(found[cases[0]].row, *swept)}**: how many times faster our best variant is\n\n"

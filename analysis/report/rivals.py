@@ -81,8 +81,13 @@ def latest(results, op):
 
 
 def chosen_standing(campaigns):
-    """campaigns: the standings of one case, the latest first."""
-    best = max(campaigns, key=lambda some: (some.ours is not None) + bool(some.published_any) + bool(some.library_any))
+    """campaigns: the standings of one case, the latest first. Of those that have as much rivals without ours come last."""
+
+    def compares(some):
+        has_ours = some.ours is not None
+        return has_ours + bool(some.published_any) + bool(some.library_any), has_ours
+
+    best = max(campaigns, key=compares)
     later = fastest([some.ours for some in campaigns[: campaigns.index(best)] if some.ours])
     return dataclasses.replace(best, others=campaigns, later=later)
 

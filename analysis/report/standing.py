@@ -54,8 +54,17 @@ def bound_words(row):
     return f" (`{row['bound']['name']}`)" if r.is_declared(row) else ""
 
 
+def name_words(row):
+    return f"`{r.name_of(row)}`{bound_words(row)}"
+
+
+def library_words(row):
+    """ "`peer_torch` (`updating`), torch 2.11.0": with the version that was run, where it is known."""
+    return name_words(row) + (f", {row['whose']}" if row.get("whose") else "")
+
+
 def cell(*rows):
-    words = (f"`{r.name_of(row)}`{bound_words(row)} {seconds(r.median(row, MODE))}" for row in rows if row)
+    words = (f"{name_words(row)} {seconds(r.median(row, MODE))}" for row in rows if row)
     return "; ".join(words) or "-"
 
 
@@ -77,7 +86,7 @@ def gain(mine, theirs):
     """ "4.92x ±1% (`peer_torch`)": the fastest of all, then the fastest within the op's own tolerance; their times where there is none of ours."""
     if not mine:
         return cell(*theirs)
-    return "; ".join(f"{times_faster(row, mine)} (`{r.name_of(row)}`{bound_words(row)})" for row in theirs) or "-"
+    return "; ".join(f"{times_faster(row, mine)} ({name_words(row)})" for row in theirs) or "-"
 
 
 def fastest_table(results, by_machine, most):
@@ -95,7 +104,8 @@ def fastest_table(results, by_machine, most):
                     gain(mine, some.theirs("published") if some else ()),
                     gain(mine, some.theirs("library") if some else ()),
                 ]
-            lines.append([op, case_words(first[case].row), *cells])
+            if any(some[op][case].rivals for some in by_machine.values() if case in some[op]):
+                lines.append([op, case_words(first[case].row), *cells])
     if not lines:
         return "Nothing was timed."
     of = [f" ({name})" if len(machines) > 1 else "" for name in machines]
@@ -116,17 +126,29 @@ def tally(ratios):
 
 
 def behind(found):
-    """Of each op in how many cases ours is the fastest, and where it is not."""
+    """Of each op in how many cases ours is the fastest, and where it is not: first those where it is behind."""
     lines = []
     for op, some in found.items():
         ratios, on_cpu = against_libraries(some), against_cpu_libraries(some)
         others = sorted((ratio for _, ratio in ratios + on_cpu if ratio.side < 1), key=lambda ratio: ratio.side)
         if ratios or on_cpu:
             words = [f"**{beside_rival(one, True)}**" if one.side < 0 else beside_rival(one, False) for one in others]
-            more = f"; and {len(words) - 2} more" if len(words) > 2 else ""
-            lines.append([op, tally(ratios), tally(on_cpu), "; ".join(words[:2]) + more or "-"])
+            most = min(max(1, sum(one.side < 0 for one in others)), 3)
+            more = f"; and {len(words) - most} more" if len(words) > most else ""
+            lines.append([op, tally(ratios), tally(on_cpu), "; ".join(words[:most]) + more or "-"])
     header = ["op", "ahead of all libraries", "of CPU libraries, on the same cores", "overlapping, or **behind**"]
     return table(header, lines) if lines else "No library was timed beside a variant of ours."
+
+
+def wrong_libraries(results):
+    """What is missing among the rivals because its results are not right."""
+    wrong = [row for row in results.rows if row["verdict"] == "fail" and r.is_library(row)]
+    found = r.grouped(wrong, lambda row: (row.get("whose") or r.name_of(row), row["dtype"]))
+    words = [
+        f"{name} ({dtype} {', '.join(sorted({row['input'] for row in rows}))})"
+        for (name, dtype), rows in sorted(found.items())
+    ]
+    return f"No rivals where they failed verification: {', '.join(words)}." if words else ""
 
 
 def shown_first(results, found):
@@ -264,7 +286,7 @@ def against_cpu_libraries(found):
 
 def beside_rival(ratio, is_lost):
     by = f"{times_faster(ratio.mine, ratio.theirs)} faster than `{r.name_of(ratio.mine)}`" if is_lost else str(ratio)
-    return f"{case_words(ratio.mine)} (`{r.name_of(ratio.theirs)}`{bound_words(ratio.theirs)}, {by})".replace("*", "")
+    return f"{case_words(ratio.mine)} ({library_words(ratio.theirs)}, {by})".replace("*", "")
 
 
 def some_of(ratios, most, is_lost=False):

@@ -149,6 +149,42 @@ def test_who_is_behind():
     assert len(standing.peer_table(found, swept, cases, 8).splitlines()[0].split("|")) == 2 + 1 + 8
 
 
+def test_rivals_have_versions_and_their_failures_are_told():
+    packages = {
+        "torch": "2.11.0",
+        "numba": "0.65.1",
+        "numba-cuda": "0.30.4",
+        "cupy-cuda13x": "14.2.0",
+        "fla-core": "0.6.0",
+    }
+    machine = {"python": {"packages": packages | {"accelerated-scan": "0.3.1", "jaxlib": "1"}}}
+    for variant, library, said in (
+        ("peer_torch_associative_scan", None, "torch 2.11.0"),
+        ("peer_numba_cuda_tile", None, "numba-cuda 0.30.4"),
+        ("peer_numba_cpu", None, "numba 0.65.1"),
+        ("peer_cupy_lfilter", None, "cupy-cuda13x 14.2.0"),
+        ("peer_fla_hgrn", None, "fla-core 0.6.0"),
+        ("peer_accelerated_scan", None, "accelerated-scan 0.3.1"),
+        ("peer_jax_associative_scan", None, ""),
+        ("cuda_cub_scan", "CUB 3.5.0", "CUB 3.5.0"),
+        ("cuda_torch", None, ""),
+    ):
+        row = {"variant": f"x/{variant}", "backend": variant.split("_")[0], "library": library}
+        assert r.whose(row, machine) == said, variant
+    environment = (
+        next(line for line in GOLDEN if line["kind"] == "environment" and line["run"] == TIMED["run"]) | machine
+    )
+    ours, ahead = on_the_cpu("cuda_ours", 1e-3), on_the_cpu("peer_torch", 0.5e-3)
+    wrong = on_the_cpu("peer_accelerated_scan", 1e-3) | {"verdict": "fail", "timing": None, "dtype": "bf16"}
+    rows = [row | {"case": row["case"].replace(" n=", f" n={k}")} for k in range(1, 5) for row in (ours, ahead, wrong)]
+    results = select.load([written([environment, *rows], "versions.jsonl")])
+    text = standing.behind({"rolling": rivals.standings(results, "rolling")})
+    assert text.count("`peer_torch`, torch 2.11.0, 2.00x") == 3 and "and 1 more" in text, text
+    assert standing.wrong_libraries(results) == (
+        f"No rivals where they failed verification: accelerated-scan 0.3.1 (bf16 {wrong['input']})."
+    )
+
+
 def on_the_cpu(variant, seconds, apart=0.1):
     row = copy.deepcopy(TIMED) | {
         "variant": f"rolling/{variant}",
@@ -174,7 +210,7 @@ def test_the_same_cores():
             "rolling",
         )
         assert said in standing.cpu_text(found), standing.cpu_text(found)
-    assert "`peer_numba_cpu`, 2.00x (1.64 to 2.44) faster than `cpu_best`" in standing.cpu_text(found)
+    assert "`peer_numba_cpu`, numba 0.62.1, 2.00x (1.64 to 2.44) faster than `cpu_best`" in standing.cpu_text(found)
 
 
 def test_numbers():

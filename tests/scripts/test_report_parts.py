@@ -348,6 +348,23 @@ def test_a_line_has_one_tuning():
     assert lines["cuda_b"][-1] == (1e7, 3e-12 * 1e7) and len(lines["cuda_b"]) == len(SINGLE), lines
 
 
+def test_a_sweep_is_of_one_campaign():
+    """Some sizes are measured again on another card: the figure is of the card that has most, the tables mark the others."""
+    circumstances = next(line for line in CIRCUMSTANCES if line.get("run") == TIMED["run"])
+    again = copy.deepcopy(circumstances) | {"run": "again", "date": "2199-01-01T00:00:00Z", "commit": "feedbee"}
+    again["gpu"]["uuid"] = "GPU-another"
+    newer = [row | {"run": "again"} for row in times("cuda_a", SINGLE[-2:], 1e-13)]
+    results = loaded([again, *SHAPED, *newer])
+    group = select.longest_sweep(results, "discounted_cumsum", "f32", "n", figures_sweep.LEAST_POINTS)
+    assert {row["run"] for row in group} == {TIMED["run"]} and len(group) == 2 * len(SINGLE), group
+    columns, lines = sweeps_of([again, *SHAPED, *newer])["n"]
+    assert [cell.endswith(" [a]") for cell in lines["cuda_a"]] == 3 * [False] + 2 * [True], lines
+    assert "Of another campaign, on another card: [a] of commit feedbee." in op_page("discounted_cumsum")
+    mixed = [row for row in results.rows if row["case"] == newer[-1]["case"]]
+    commits = {line["variant"]: line["commit"] for line in by_column(ladder.case_table(results, mixed))}
+    assert commits == {"cuda_a": "`feedbee`", "cuda_b": f"`{circumstances['commit'][:7]}`"}, commits
+
+
 def plotted(*words):
     said, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(errors):
@@ -521,15 +538,19 @@ def test_bits_of_processes_and_the_price_of_the_same():
     differ = [told("same", 900, 0.3), told("differ", 7, 0.1, output="y", element=12, apart=1.5e-16)]
     slow, fast = ("rolling/cuda_slow", 3.0, same), ("rolling/cuda_fast", 2.0, differ)
 
-    def text_of(*variants):
+    def results_of(*variants):
         rows = [
             {**taking(seconds, [seconds]), "variant": name, "spec": name, "bits": one, "library": None}
             for name, seconds, bits_of in variants
             for one in bits_of
         ]
-        results = select.load([written([*CIRCUMSTANCES, *rows])])
-        cells = [bits.bits_text(row) for row in results.rows]
-        return cells, bits.price_text(rivals.standings(results, TIMED["op"]))
+        return select.load([written([*CIRCUMSTANCES, *rows])])
+
+    def standings_of(*variants):
+        return rivals.standings(results_of(*variants), TIMED["op"])
+
+    def text_of(*variants):
+        return [bits.bits_text(row) for row in results_of(*variants).rows], bits.price_text(standings_of(*variants))
 
     cells, price = text_of(slow, fast)
     assert cells == ["same in 300 calls", "differ (`y[12]`, 1.5e-16 apart)"], cells
@@ -538,6 +559,9 @@ def test_bits_of_processes_and_the_price_of_the_same():
     )
     assert "none in 1 of 1 case" in text_of(slow)[1] and "differs" not in text_of(slow)[1]
     assert "of no other is it known" in text_of(fast)[1]
+    lines = bits.price({"one": standings_of(slow), "two": standings_of(slow, fast)}, {}).splitlines()
+    assert lines[0].startswith("*Price of equal bits*: none in 1 of 2 cases, "), lines
+    assert "`cuda_fast` differs" in lines[0] and lines[2].startswith("No call of these runs was metered"), lines
     assert "*Price of equal bits*" in text_of(slow)[1], "no word of determinism with fewer than 1,000 calls"
     often = ("rolling/cuda_slow", 3.0, [told("same", 600, 0.1), told("same", 400, 0.2)])
     assert "*Price of determinism*: none in 1 of 1 case" in text_of(often)[1]
@@ -566,6 +590,46 @@ def test_joules():
     assert (line["variant"], line["mJ a call"], line["pJ an element"]) == ("`cpu_a`", "2.00 (1.90 to 2.10)", "20.0"), (
         line
     )
+    found = {TIMED["op"]: rivals.standings(results, TIMED["op"])}
+    assert bits.price(found, {TIMED["op"]: "page.md"}).endswith(f"Joules of a call: [{TIMED['op']}](page.md).")
+
+
+def test_joules_of_one_of_the_processes():
+    told = {"joules": 2e-3, "low": 1.9e-3, "high": 2.1e-3, "joules_per_element": None, "watts": 300.0}
+    rows = [
+        taking(seconds, [seconds]) | {"energy": energy}
+        for seconds, energy in ((3.0, told), (4.0, {"reason": "metered before"}), (5.0, None))
+    ]
+    results = select.load([written([*CIRCUMSTANCES, *rows])])
+    assert [row["energy"] for row in results.rows] == [told] and r.median(results.rows[0]) == 4.0
+
+
+def on_gpus(*made):
+    """Rows of one run: (case, variant, seconds, GPU, other keys)."""
+    circumstances = next(line for line in CIRCUMSTANCES if line.get("run") == TIMED["run"])
+    rows = [
+        taking(seconds, [seconds])
+        | {
+            "variant": f"rolling/{variant}",
+            "spec": f"rolling/{variant}",
+            "gpu": {"index": 0, "uuid": gpu},
+            "case": case,
+        }
+        | other
+        for case, variant, seconds, gpu, other in made
+    ]
+    return select.load([written([circumstances, *rows])])
+
+
+def test_another_gpu_of_the_run_tells_the_definition():
+    declared = {"bound": {"name": "textbook", "formula": "?", "declared": True}}
+    wide, told = declared | {"does_not_tell": ["window+1"]}, declared | {"tells": ["window+1"]}
+    large, small = TIMED["case"], TIMED["case"].replace(" n=", " n=1")
+    made = [(large, "cuda_tile", 2.0, "one", wide), (large, "cuda_ours", 1.0, "two", {})]
+    alone = on_gpus(*made)
+    assert [alone.why_not_ranked(row) for row in alone.rows] == ["definition not verified", ""]
+    both = on_gpus(*made, (small, "cuda_tile", 0.1, "two", told))
+    assert not any(map(both.why_not_ranked, both.rows)), "though the large case is of two campaigns, one a GPU"
 
 
 def test_two_gpus_of_a_run_are_not_compared():
