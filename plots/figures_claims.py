@@ -73,6 +73,13 @@ def draw_claim(axes, y, claim):
     style.beside(axes, y, f"{published(claim)} → {quantity(claim, found)}", x=1.01, fontsize=7.2, color=colour)
 
 
+def ends_of(claims):
+    """Of a panel's axis: everything that is drawn, intervals too."""
+    ends = ("here", "low", "high", "band_low", "band_high")
+    seen = [c[end] / published_value(c) for c in claims for end in ends if end == "here" or c.get(end)] + [1]
+    return inside(min(seen)) / 1.4, inside(max(seen)) * 1.4
+
+
 def draw(results, out):
     claims = [c for c in results.claims if c.get("here") is not None and published_value(c)]
     claims.sort(key=lambda c: (r.op_of(c), -(c["here"] / published_value(c))))
@@ -88,9 +95,7 @@ def draw(results, out):
         axes.set_xscale("log")
         for k, claim in enumerate(some):
             draw_claim(axes, -k, claim)
-        ends = ("here", "band_low", "band_high")
-        seen = [c[end] / published_value(c) for c in some for end in ends if end == "here" or c.get(end)] + [1]
-        low, high = inside(min(seen)) / 1.4, inside(max(seen)) * 1.4
+        low, high = ends_of(some)
         axes.set_xlim(low, high)
         ticks = style.log_ticks(low, high)
         axes.set_xticks(ticks, [f"{x:g}x" for x in ticks], fontsize=7.5)

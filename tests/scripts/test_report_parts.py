@@ -851,6 +851,19 @@ def error_claim(id_, published_error, here, outcome, **other):
     }
 
 
+def test_intervals_of_claims_lie_within_the_panel():
+    wide = {
+        "rule": "shown",
+        "quantity": "seconds",
+        "published": 10.4e-3,
+        "here": 8.7e-3,
+        "low": 7.8e-3,
+        "high": 39.5e-3,
+    }
+    low, high = figures_claims.ends_of([wide])
+    assert low < 7.8 / 10.4 and high > 39.5 / 10.4
+
+
 def test_claims_as_dumbbells():
     lines = GOLDEN + [
         error_claim("exact", 1e-6, 0, "holds"),
