@@ -58,6 +58,12 @@ def test_no_more_is_marked_than_passes(folder, dtype):
                 assert (name in row["does_not_tell"]) == (row["case"] in through), row["case"]
 
 
+def test_what_few_elements_tell(folder):
+    """One more in the window changes one minimum in 300."""
+    _, rows = run(folder, RUNGS, ["rolling agg=min n=10000 window=300 dtype=f64 input=uniform"], "cpu_naive")
+    assert [row["does_not_tell"] for row in rows] == [[]]
+
+
 def test_spans(folder):
     """f32: numbers far from 0, or all alike, do not tell one span from the next."""
     _, rows = run(
