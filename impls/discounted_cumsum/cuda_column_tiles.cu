@@ -37,39 +37,56 @@ template <typename T> struct ColumnShared {
     static constexpr unsigned COLUMNS = ACROSS * VectorOf<T>::LENGTH, WARPS = GATE_THREADS_MAX / WARP;
     Sum a[WARPS][COLUMNS], b[WARPS][COLUMNS];                     /* the map of each warp */
     Sum above_a[TOGETHER * COLUMNS], above_b[TOGETHER * COLUMNS]; /* maps of tiles above */
-    Sum enters[COLUMNS];                                          /* the sums that enter the tile */
+    Sum enters[WARPS][COLUMNS];                                   /* the sums that enter each warp */
 };
 
 /* What a lane has in registers: positions that are none are identities. */
 template <typename T> struct ColumnSteps { GateVector<T> x[STEPS<T>], factor[STEPS<T>]; /* RESETS: factor of a reset: a cut */ };
 
-/* A vector of one array. */
+/* Has a lane all of its positions, in aligned memory? */
+template <typename T> static __device__ bool is_whole(const ColumnsView<T> &of, size_t position, size_t column) {
+    return of.packed && position + STEPS<T> <= of.n && column < of.batch;
+}
+
+/* Where a lane's column of an array begins. */
+template <typename T> static __device__ long long offset_of(const ColumnsView<T> &of, size_t position, size_t column) {
+    return of.first + (long long)position * of.step + (long long)column;
+}
+
+/* A vector of one array, some of whose elements may be none. */
 template <typename T>
-static __device__ GateVector<T> load_vector(const ColumnsView<T> &of, const T *from, size_t p, size_t column, T otherwise) {
-    constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
-    const T *at = from + (of.first + (long long)p * of.step) + column;
+static __device__ GateVector<T> load_some(const ColumnsView<T> &of, const T *at, size_t p, size_t column, T otherwise) {
     GateVector<T> vector;
-    if (of.packed && p < of.n && column < of.batch) {
-        const Pack<unsigned, 4> pack = *(const Pack<unsigned, 4> *)at;
 #pragma unroll
-        for (unsigned k = 0; k < 4; k++) vector.words[k] = pack.at[k];
-        return vector;
-    }
-#pragma unroll
-    for (unsigned k = 0; k < LENGTH; k++) vector.put(k, p < of.n && column + k < of.batch ? at[k] : otherwise);
+    for (unsigned k = 0; k < VectorOf<T>::LENGTH; k++) vector.put(k, p < of.n && column + k < of.batch ? at[k] : otherwise);
     return vector;
+}
+
+template <typename T>
+static __device__ void load_vectors(const ColumnsView<T> &of, const T *from, size_t position, size_t column, T otherwise,
+                                    GateVector<T> (&vectors)[STEPS<T>]) {
+    const T *const at = from + offset_of(of, position, column);
+    const bool whole = is_whole(of, position, column);
+#pragma unroll
+    for (unsigned s = 0; s < STEPS<T>; s++) {
+        const T *const here = at + (long long)s * of.step;
+        if (!whole) {
+            vectors[s] = load_some(of, here, position + s, column, otherwise);
+            continue;
+        }
+        const Pack<unsigned, 4> pack = *(const Pack<unsigned, 4> *)here;
+#pragma unroll
+        for (unsigned k = 0; k < 4; k++) vectors[s].words[k] = pack.at[k];
+    }
 }
 
 template <bool RESETS, typename T>
 static __device__ void load_steps(const ColumnsView<T> &of, size_t position, size_t column, ColumnSteps<T> *steps) {
-#pragma unroll
-    for (unsigned s = 0; s < STEPS<T>; s++) {
-        steps->x[s] = load_vector(of, of.x, position + s, column, (T)0);
-        steps->factor[s] = load_vector(of, of.gamma, position + s, column, (T)1);
-    }
+    load_vectors(of, of.x, position, column, (T)0, steps->x);
+    load_vectors(of, of.gamma, position, column, (T)1, steps->factor);
 #pragma unroll
     for (unsigned s = 0; RESETS && s < STEPS<T>; s++) {
-        const unsigned char *reset = of.reset + (of.first + (long long)(position + s) * of.step) + column;
+        const unsigned char *reset = of.reset + offset_of(of, position + s, column);
 #pragma unroll
         for (unsigned k = 0; k < VectorOf<T>::LENGTH; k++) {
             const bool cut = position + s < of.n && column + k < of.batch && reset[k];
@@ -110,22 +127,39 @@ static __device__ void compose(const ColumnSteps<T> &steps, Affine<SumOf<T>> (&m
     }
 }
 
-/* Of each column the lanes above in the warp, exclusively; the maps of the warp go to shared memory. */
-template <typename T> static __device__ void scan_warp(Affine<SumOf<T>> (&maps)[VectorOf<T>::LENGTH], ColumnShared<T> *shared) {
-    typedef Affine<SumOf<T>> Map;
-    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+/* The maps of a lane and of those above it in the warp, of each column. False if a product is 0 or beyond the range: maps of Plain
+ * are not those of Affine then. */
+template <typename Map, typename Sum, unsigned LENGTH>
+static __device__ bool scan_lanes(const Affine<Sum> (&own)[LENGTH], Affine<Sum> (&through)[LENGTH]) {
+    bool alike = true;
 #pragma unroll
-    for (unsigned k = 0; k < VectorOf<T>::LENGTH; k++) {
+    for (unsigned k = 0; k < LENGTH; k++) {
+        Map map = {own[k].a, own[k].b};
 #pragma unroll
         for (unsigned distance = ACROSS; distance < WARP; distance *= 2) {
-            Map other = shuffle<true>(maps[k], distance);
-            other.merge(maps[k]);
-            if (lane >= distance) maps[k] = other;
+            Map other = shuffle<true>(map, distance);
+            other.merge(map);
+            if (threadIdx.x % WARP >= distance) map = other;
         }
+        through[k] = {map.a, map.b};
+        alike = alike && map.a != 0 && fabs(map.a) <= AffineRange<Sum>::LARGEST;
+    }
+    return alike;
+}
+
+/* Of each column the lanes above in the warp, exclusively; the maps of the warp go to shared memory. */
+template <typename T> static __device__ void scan_warp(Affine<SumOf<T>> (&maps)[VectorOf<T>::LENGTH], ColumnShared<T> *shared) {
+    typedef SumOf<T> Sum;
+    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    Affine<Sum> through[VectorOf<T>::LENGTH];
+    const bool alike = scan_lanes<Plain<Sum>>(maps, through);
+    if (!__all_sync((unsigned)ALL_LANES, alike)) (void)scan_lanes<Affine<Sum>>(maps, through);
+#pragma unroll
+    for (unsigned k = 0; k < VectorOf<T>::LENGTH; k++) {
         const unsigned column = lane % ACROSS * VectorOf<T>::LENGTH + k;
-        if (lane >= WARP - ACROSS) shared->a[warp][column] = maps[k].a, shared->b[warp][column] = maps[k].b;
-        maps[k] = shuffle<true>(maps[k], ACROSS);
-        if (lane < ACROSS) maps[k] = Map();
+        if (lane >= WARP - ACROSS) shared->a[warp][column] = through[k].a, shared->b[warp][column] = through[k].b;
+        maps[k] = shuffle<true>(through[k], ACROSS);
+        if (lane < ACROSS) maps[k] = Affine<Sum>();
     }
 }
 
@@ -139,8 +173,9 @@ static __device__ void enter(const ColumnsView<T> &of, unsigned part, unsigned b
     const bool ends_group = part % TOGETHER == TOGETHER - 1, publishes = own < COLUMNS && part + 1 < of.parts;
     const size_t line = (size_t)of.across * COLUMNS, column = (size_t)beside * COLUMNS + own;
     PublishedWord *const words = of.maps + (part * line + column) * WORDS;
+    const unsigned warps = blockDim.x / WARP;
     Map total;
-    for (unsigned w = 0; own < COLUMNS && w < blockDim.x / WARP; w++) total.merge({shared->a[w][own], shared->b[w][own]});
+    for (unsigned w = 0; own < COLUMNS && w < warps; w++) total.merge({shared->a[w][own], shared->b[w][own]});
     if (publishes && !ends_group) publish_words(words, 1, total);
     for (unsigned i = own; i < (part - from) * COLUMNS; i += blockDim.x) {
         const size_t above = (from + i / COLUMNS) * line + (size_t)beside * COLUMNS + i % COLUMNS;
@@ -153,8 +188,10 @@ static __device__ void enter(const ColumnsView<T> &of, unsigned part, unsigned b
         const bool has_state = of.initial && column < of.batch;
         Sum sum = has_state ? of.initial[column] : 0;
         for (unsigned i = own; i < (part - from) * COLUMNS; i += COLUMNS) sum = Map{shared->above_a[i], shared->above_b[i]}.of(sum);
-        shared->enters[own] = sum;
-        sum = total.of(sum);
+        for (unsigned w = 0; w < warps; w++) {
+            shared->enters[w][own] = sum;
+            sum = Map{shared->a[w][own], shared->b[w][own]}.of(sum);
+        }
         if (publishes && ends_group) publish_words(words, 1, Map{affine_cut<Sum>(), sum});
         if (has_state && part + 1 == of.parts) of.final[column] = sum;
     }
@@ -170,14 +207,12 @@ static __device__ void write_steps(const ColumnsView<T> &of, size_t position, si
     const unsigned at = threadIdx.x % ACROSS * LENGTH;
     Sum sum[LENGTH];
 #pragma unroll
-    for (unsigned k = 0; k < LENGTH; k++) {
-        sum[k] = shared.enters[at + k];
-        for (unsigned w = 0; w < threadIdx.x / WARP; w++) sum[k] = Affine<Sum>{shared.a[w][at + k], shared.b[w][at + k]}.of(sum[k]);
-        sum[k] = before[k].of(sum[k]);
-    }
+    for (unsigned k = 0; k < LENGTH; k++) sum[k] = before[k].of(shared.enters[threadIdx.x / WARP][at + k]);
+    T *const begin = of.y + offset_of(of, position, column);
+    const bool whole = is_whole(of, position, column);
 #pragma unroll
     for (unsigned s = 0; s < STEPS<T>; s++) {
-        T *const to = of.y + (of.first + (long long)(position + s) * of.step) + column;
+        T *const to = begin + (long long)s * of.step;
         Pack<T, LENGTH> out;
 #pragma unroll
         for (unsigned k = 0; k < LENGTH; k++) {
@@ -185,11 +220,10 @@ static __device__ void write_steps(const ColumnsView<T> &of, size_t position, si
             sum[k] = RESETS ? discount_step(factor, sum[k], x) : factor * sum[k] + x;
             out.at[k] = (T)sum[k];
         }
-        if (position + s >= of.n) return;
-        if (of.packed && column < of.batch) *(Pack<T, LENGTH> *)to = out;
+        if (whole) *(Pack<T, LENGTH> *)to = out;
 #pragma unroll
         for (unsigned k = 0; k < LENGTH; k++)
-            if (!of.packed && column + k < of.batch) to[k] = out.at[k];
+            if (!whole && position + s < of.n && column + k < of.batch) to[k] = out.at[k];
     }
 }
 
