@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ALL = 1024, ENDS = 32, BETWEEN = 4096 /* one in 300 shows a minimum's */, BETWEEN_LEAST = 16, OPERATIONS = 4000000 };
+enum { ALL = 1024, ENDS = 32, BETWEEN = 256, BETWEEN_LEAST = 16, TELLING = 14, OPERATIONS = 4000000 };
 
 /* The elements that are looked at, by number. */
 typedef struct Looks {
@@ -17,10 +17,10 @@ static Looks looks_of(const Op *op, const Case *problem, size_t n) {
     if (n <= ALL) return (Looks){n, n, 1};
     const Work work = op->work(problem);
     const double each = work.elements > 0 ? work.flops / work.elements : 1, most = OPERATIONS / (each + 1);
-    const size_t inner = n - 2 * (size_t)ENDS;
-    size_t between = most > BETWEEN ? BETWEEN : most > BETWEEN_LEAST ? (size_t)most : BETWEEN_LEAST;
-    if (between > inner) between = inner;
-    return (Looks){n, between + 2 * (size_t)ENDS, inner / between};
+    const double inner = (double)(n - 2 * (size_t)ENDS);
+    const double telling = fmax(BETWEEN, TELLING * each); /* of a window's minima one more element changes one in its length */
+    const size_t between = (size_t)fmin(fmax(fmin(most, telling), BETWEEN_LEAST), inner);
+    return (Looks){n, between + 2 * (size_t)ENDS, (size_t)inner / between};
 }
 
 static size_t look_at(const Looks *looks, size_t k) {
