@@ -4,7 +4,7 @@ from analysis import rows as r
 from analysis import select
 from analysis.format import ends, many, percent, times
 from analysis.report import rivals, standing
-from analysis.report.claims import short_counts, source_link, summary, today_of
+from analysis.report.claims import kinds_of, short_counts, source_link, summary, today_of
 
 NO_CLAIM = "No published claim was judged in these runs: `./rungs reproduce` judges them."
 MOST_WRONG = 3  # variants named
@@ -65,7 +65,7 @@ def sources(results, ops, links):
     lines = []
     for op in ops:
         mine = [c for c in results.claims if r.op_of(c) == op]
-        if not short_counts(mine).startswith("hold: "):  # none could be tested
+        if not kinds_of(mine):  # none could be tested
             continue
         said = " ".join(filter(None, map(today_of, dict.fromkeys(c.get("scenario") for c in mine))))
         titles = {(c.get("source") or "-").split(", ")[0]: source_link(c) for c in reversed(mine)}

@@ -45,7 +45,8 @@ class Repeats:
         calls, seed, call_seconds, called, quickest = 0, random.getrandbits(63), 0, 0, math.inf
         while calls < most and not place:
             slow = quickest > SLOW_SECONDS and called >= max(CALLS_SECONDS, seconds)
-            if slow or spent >= max(MOST_SECONDS, seconds) if calls < least else spent >= seconds:
+            slow = slow or spent >= max(MOST_SECONDS, seconds)
+            if slow if calls < least else spent >= seconds:
                 break
             if self.engine.library.on_gpu:
                 self.engine.expect_ok(

@@ -156,15 +156,21 @@ static void cards_are_kept_apart(void **state) {
     json_decref(rows);
 }
 
-/* Of a run on several GPUs a row says which; what ran on none goes with any. */
-static void gpus_of_a_run_are_kept_apart(void **state) {
-    (void)state;
+/* An environment, then one slow row and two fast ones. */
+static json_t *rows_of_one_card(void) {
     json_t *rows = json_array();
     add_environment(rows, "run", "one build");
     add_row(rows, "run", SLOW, "pass", 15);
     add_row(rows, "run", FAST, "pass", 1);
     add_row(rows, "run", FAST, "pass", 0.5);
     for (size_t i = 1; i < 4; i++) set(rows, i, "gpu", json_pack("{s:i, s:s}", "index", 0, "uuid", "card-1"));
+    return rows;
+}
+
+/* Of a run on several GPUs a row says which; what ran on none goes with any. */
+static void gpus_of_a_run_are_kept_apart(void **state) {
+    (void)state;
+    json_t *rows = rows_of_one_card();
     assert_true(here(&SPEEDUP, rows) == 15 / 0.75);
     set(rows, 3, "gpu", json_pack("{s:i, s:s}", "index", 1, "uuid", "card-2"));
     assert_true(here(&SPEEDUP, rows) == 15);
@@ -178,12 +184,7 @@ static void gpus_of_a_run_are_kept_apart(void **state) {
 /* Under a bound of its own a row counts if another case of the variant tells what it does not, also on another GPU of the run. */
 static void another_gpu_tells_the_definition(void **state) {
     (void)state;
-    json_t *rows = json_array();
-    add_environment(rows, "run", "one build");
-    add_row(rows, "run", SLOW, "pass", 15);
-    add_row(rows, "run", FAST, "pass", 1);
-    add_row(rows, "run", FAST, "pass", 0.5);
-    for (size_t i = 1; i < 4; i++) set(rows, i, "gpu", json_pack("{s:i, s:s}", "index", 0, "uuid", "card-1"));
+    json_t *rows = rows_of_one_card();
     for (size_t i = 2; i < 4; i++) set(rows, i, "bound", json_pack("{s:b}", "declared", 1));
     set(rows, 2, "does_not_tell", json_pack("[s]", "window+1"));
     set(rows, 3, "case", json_string("rolling agg=mean n=20 dtype=f64 input=ramp seed=1"));
