@@ -10,6 +10,7 @@
 #include "protocol.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,8 +30,9 @@ struct Child {
     size_t memory_given, memory_limit, shared_bytes; /* shared: of the files that it was handed last, which are not its own */
     off_t log_begin;                                 /* where the log of the present case begins */
     bool paused;
-    int orphans;  /* that it left, and that were killed */
-    Text pending; /* bytes of replies after the last whole line */
+    int orphans;            /* that it left, and that were killed */
+    double asked, answered; /* when the last command was sent, and when its whole reply was here */
+    Text pending;           /* bytes of replies after the last whole line */
 };
 
 static size_t bytes_of(const int *files, int count) {
@@ -173,31 +175,41 @@ static Status check_limits(Child *child, double deadline, double timeout) {
     return with_log(child, code, what);
 }
 
-static Status read_line(Child *child, double deadline, double timeout, json_t **reply) {
+/* A whole line is taken off; NULL: there is none yet. */
+static Status take_line(Child *child, json_t **reply) {
+    char *newline = child->pending.text ? memchr(child->pending.text, '\n', child->pending.length) : NULL;
+    json_error_t error;
+    *reply = NULL;
+    if (!newline) return STATUS_OK;
+    child->answered = clock_seconds();
+    *reply = json_loadb(child->pending.text, (size_t)(newline - child->pending.text), JSON_REJECT_DUPLICATES, &error);
+    const size_t used = (size_t)(newline + 1 - child->pending.text);
+    memmove(child->pending.text, newline + 1, child->pending.length - used);
+    child->pending.length -= used;
+    if (*reply && json_is_object(*reply)) return STATUS_OK;
+    json_decref(*reply);
+    *reply = NULL;
+    kill_group(child);
+    return with_log(child, STATUS_INTERNAL, "sent a reply that is not a JSON object");
+}
+
+/* Looks at the limits whenever it has waited, and once a reply is here: a look takes longer than a short call, which is timed by
+ * this process, too. */
+static Status read_line(Child *child, double awake, double deadline, double timeout, json_t **reply) {
+    struct pollfd wait_for = {.fd = child->process.replies, .events = POLLIN};
+    while (clock_seconds() < awake && poll(&wait_for, 1, 0) == 0) continue;
     for (;;) {
-        char *newline = child->pending.text ? memchr(child->pending.text, '\n', child->pending.length) : NULL;
-        if (newline) {
-            json_error_t error;
-            *reply = json_loadb(child->pending.text, (size_t)(newline - child->pending.text), JSON_REJECT_DUPLICATES, &error);
-            const size_t used = (size_t)(newline + 1 - child->pending.text);
-            memmove(child->pending.text, newline + 1, child->pending.length - used);
-            child->pending.length -= used;
-            if (*reply && json_is_object(*reply)) return STATUS_OK;
-            json_decref(*reply);
-            *reply = NULL;
-            kill_group(child);
-            return with_log(child, STATUS_INTERNAL, "sent a reply that is not a JSON object");
-        }
+        TRY(take_line(child, reply));
+        if (*reply) return check_limits(child, INFINITY, timeout);
         if (interrupt_pending()) {
             kill_group(child);
             return interrupt_check();
         }
-        TRY(check_limits(child, deadline, timeout));
-        struct pollfd wait_for = {.fd = child->process.replies, .events = POLLIN};
-        const bool over = ended(child, 0, 1); /* before the last look: what it has said is read even so */
-        if (poll(&wait_for, 1, over ? 0 : POLL_MS) <= 0) {
-            if (over) return died(child); /* a process that it started keeps the pipe open */
-            continue;
+        if (poll(&wait_for, 1, POLL_MS) <= 0) {
+            const bool over = ended(child, 0, 1); /* before the last look: what it has said is read even so */
+            TRY(check_limits(child, deadline, timeout));
+            if (!over) continue;
+            if (poll(&wait_for, 1, 0) <= 0) return died(child); /* a process that it started keeps the pipe open */
         }
         char chunk[65536];
         const ssize_t got = read(child->process.replies, chunk, sizeof chunk);
@@ -221,7 +233,7 @@ static Status worker_says(const json_t *reply) {
     return status_fail(code, "%s", *error ? error : "failed without a message");
 }
 
-static Status ask(Child *child, const json_t *command, double timeout_seconds, json_t **reply) {
+static Status ask(Child *child, const json_t *command, double awake_seconds, double timeout_seconds, json_t **reply) {
     *reply = NULL;
     if (child->process.pid <= 0) return status_fail(STATUS_INTERNAL, "the worker has ended");
     TRY(memory_check()); /* a command that lacks a part asks for something else */
@@ -229,10 +241,11 @@ static Status ask(Child *child, const json_t *command, double timeout_seconds, j
     child->paused = false;
     char *text = json_dumps(command, JSON_COMPACT);
     if (!text) return status_fail(STATUS_MEMORY, "no memory for a command");
+    child->asked = clock_seconds();
     const int sent = dprintf(child->process.commands, "%s\n", text);
     memory_free(text);
     if (sent < 0) return died(child);
-    TRY(read_line(child, clock_seconds() + timeout_seconds, timeout_seconds, reply));
+    TRY(read_line(child, child->asked + awake_seconds, child->asked + timeout_seconds, timeout_seconds, reply));
     const Status status = worker_says(*reply);
     if (status != STATUS_OK) {
         json_decref(*reply);
@@ -242,8 +255,15 @@ static Status ask(Child *child, const json_t *command, double timeout_seconds, j
 }
 
 Status child_ask(Child *child, json_t *command, double timeout_seconds, json_t **reply) {
-    const Status status = ask(child, command, timeout_seconds, reply);
+    const Status status = ask(child, command, 0, timeout_seconds, reply);
     json_decref(command);
+    return status;
+}
+
+Status child_time(Child *child, json_t *command, double awake_seconds, double timeout_seconds, double *seconds, json_t **reply) {
+    const Status status = ask(child, command, awake_seconds, timeout_seconds, reply);
+    json_decref(command);
+    *seconds = child->answered - child->asked;
     return status;
 }
 

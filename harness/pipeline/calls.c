@@ -18,9 +18,10 @@ static const double BURST_SECONDS = 2e-3; /* of calls, for some bursts to meet n
 static const double REPLY_SECONDS = 1e-4; /* that a reply may take longer where calls leave threads */
 static const double FAR = 64;
 static const double OWN_MOST_SECONDS = 5e-6;
-static const double RESTORED_SECONDS = 1e-9;      /* a byte of an array that is updated in place */
-static const double ALONE = 2, ALONE_COLD = 1.25; /* caches are not as warm as back to back */
-static const double ALONE_SECONDS = 5e-6, BEGIN_SECONDS = 2e-7, WAKING_SECONDS = 3e-4;
+static const double AWAKE_SECONDS = 1e-3;    /* of this process, where the calls do not need its processor */
+static const double RESTORED_SECONDS = 1e-9; /* a byte of an array that is updated in place */
+static const double ALONE = 2, ALONE_CHECKED = 1.5, ALONE_COLD = 1.25; /* caches are not as warm as back to back */
+static const double ALONE_SECONDS = 5e-6, COOL_SECONDS = 2e-6, BEGIN_SECONDS = 2e-7, WAKING_SECONDS = 3e-4;
 static const double QUIET = 0.9; /* CPU time of a thread that has its processor alone */
 enum { ANY = -1, TRIES = 5, TRIES_ALONE = 3, BURSTS_LEAST = 10, BURSTS_MOST = 50 };
 enum { OF_TRIES = 1, OF_BURSTS = OF_TRIES + TRIES, OF_ALONE }; /* varied sets, after that of samples */
@@ -46,10 +47,9 @@ static Status time_calls_on(Session *s, int set, size_t calls, bool left_out, do
     json_decref(reply);
     reply = NULL;
     json_t *go = json_pack("{s:s}", KEY_DO, DO_CONTINUE);
-    const double cpu = child_seconds(s->worker->child), begin = clock_seconds();
-    TRY(child_ask(s->worker->child, go, timeout, &reply));
-    *out = (Outside){clock_seconds() - begin, child_seconds(s->worker->child) - cpu,
-                     json_number_value(json_object_get(reply, KEY_SECONDS))};
+    const double cpu = child_seconds(s->worker->child);
+    TRY(child_time(s->worker->child, go, s->row->threads == 1 ? AWAKE_SECONDS : 0, timeout, &out->seconds, &reply));
+    out->cpu = child_seconds(s->worker->child) - cpu, out->said = json_number_value(json_object_get(reply, KEY_SECONDS));
     json_decref(reply);
     return STATUS_OK;
 }
@@ -213,7 +213,8 @@ static Status compare_alone(Session *s, double timeout, double least) {
     }
     /* The CPU time of a process that has just replied may say too little: it refuses nothing wrongly, and shows nothing. */
     const double shown = slow ? least : runs.with - runs.without;
-    if (shown > ALONE * sample + BEGIN_SECONDS || shown < least / 2) hot->clock_by = CLOCK_WORKER; /* too short, or disturbed */
+    const double most = fmin(ALONE * sample + BEGIN_SECONDS, ALONE_CHECKED * sample + COOL_SECONDS);
+    if (shown > most || shown < least / 2) hot->clock_by = CLOCK_WORKER; /* too short, or disturbed */
     if (s->decided || mode == MODE_COUNT) return STATUS_OK;
     hot->clock_by = CLOCK_WORKER;
     TRY(time_calls(s, (size_t)(AT_LEAST_SECONDS / sample) + 1, false, timeout, &run));

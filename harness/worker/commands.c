@@ -1,7 +1,9 @@
 #include "worker/worker.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +15,12 @@ bool command_read(FILE *commands, json_t **command) {
     *command = read ? json_loads(line, 0, NULL) : NULL;
     free(line);
     return read;
+}
+
+bool command_read_awake(FILE *commands, double seconds, json_t **command) {
+    struct pollfd wait_for = {.fd = fileno(commands), .events = POLLIN};
+    for (const double end = clock_seconds() + seconds; clock_seconds() < end && poll(&wait_for, 1, 0) == 0;) continue;
+    return command_read(commands, command);
 }
 
 /* A reply that lacks a part would be believed. */

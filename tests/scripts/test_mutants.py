@@ -232,8 +232,10 @@ def test_clocks(folder):
     the worker's code away."""
     out = folder / "clocks.jsonl"
     environment = {**os.environ, "LD_PRELOAD": "libm.so.6"}
-    by_the_parent = ("cpu_slow_clock", "cpu_slow_clock_briefly", "cpu_cheat_padded_calls", "cpu_cheat_rewrites_hot")
-    names = ",".join(("cpu_right", *by_the_parent, "cpu_cheat_parent_calls", "cpu_cheat_knows_last"))
+    by_the_parent = ("cpu_slow_clock", "cpu_slow_clock_briefly", "cpu_cheat_rewrites_hot")
+    names = ",".join(
+        ("cpu_right", *by_the_parent, "cpu_cheat_parent_calls", "cpu_cheat_padded_calls", "cpu_cheat_knows_last")
+    )
     done = call(
         *("run", "double n=20011", "--variants", names, "--no-ceilings", "--out", out),
         program=MUTANTS,
@@ -242,15 +244,20 @@ def test_clocks(folder):
     )
     found = {row["variant"].split("/")[1]: row for row in rows_of(out)}
     for name in by_the_parent:
-        reason = found[name]["reason"] or ""
-        broke = (
-            name == "cpu_cheat_padded_calls" and "crashed" in reason
-        )  # what it takes for the harness's on the stack may be something else
-        expect(broke or re.search(BY_THE_PARENT, reason), f"{name} fails by the parent's clock", done)
-    last = found["cpu_cheat_knows_last"]
-    alone = re.search(r"hot: a call alone, on data of its own, takes", last["reason"] or "")
-    unchecked = last["verdict"] == "pass" and not last["timing"]["hot"]["clock_checked"]
-    expect(alone or unchecked, "what computes in the last call fails; on a busy machine its clock is not checked", done)
+        expect(re.search(BY_THE_PARENT, found[name]["reason"] or ""), f"{name} fails by the parent's clock", done)
+    right = found["cpu_right"]["timing"]["hot"]["median"]
+
+    def harmless(name, reason):
+        """It fails; or its clock is not checked, for the machine is busy; or a time says what it computes, 8 times what is right."""
+        if found[name]["verdict"] != "pass":
+            return re.search(reason, found[name]["reason"])
+        hot = found[name]["timing"]["hot"]
+        return not hot["clock_checked"] or hot["median"] > 0.55 * 8 * right
+
+    padded = f"{BY_THE_PARENT}|crashed"  # what it takes for the harness's on the stack may be something else
+    expect(harmless("cpu_cheat_padded_calls", padded), "what pads half of the parent's calls gains nothing", done)
+    alone = r"hot: a call alone, on data of its own, takes"
+    expect(harmless("cpu_cheat_knows_last", alone), "what computes in the last call gains nothing", done)
     reasons = [found["cpu_cheat_parent_calls"]["reason"]]
     words = ("run", "double n=20011", "--variants", "cpu_cheat_parent_calls", "--no-ceilings", "--out", out)
     while "hot, the last call by the parent's clock: y[0] is 0" not in str(reasons[-1]):

@@ -30,7 +30,7 @@ static Found *find_session(void) {
         const uintptr_t work = (uintptr_t)found->work, here = (uintptr_t)frame; /* on the stack, too */
         if (work < here || work > here + 65536 || found->calls < 2 || found->calls > 1 << 20 || found->sweep || found->sweep_words)
             continue;
-        if (found->between_seconds > 1e-9 && found->between_seconds < 1e-5) return found;
+        if (found->between_seconds > 1e-9 && found->between_seconds < 1e-4) return found;
     }
     return NULL;
 }
