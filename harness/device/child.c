@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,7 +198,7 @@ static Status take_line(Child *child, json_t **reply) {
  * this process, too. */
 static Status read_line(Child *child, double awake, double deadline, double timeout, json_t **reply) {
     struct pollfd wait_for = {.fd = child->process.replies, .events = POLLIN};
-    while (clock_seconds() < awake && poll(&wait_for, 1, 0) == 0) continue;
+    while (clock_seconds() < awake && poll(&wait_for, 1, 0) == 0) sched_yield(); /* to the worker, on one processor */
     for (;;) {
         TRY(take_line(child, reply));
         if (*reply) return check_limits(child, INFINITY, timeout);

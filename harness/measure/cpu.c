@@ -64,8 +64,7 @@ static Status take(void *context, Sample *sample) {
     const size_t calls = measure_fewer(session->calls);
     const bool rewrites = work->between && calls > 1;
     double all;
-    if (session->sweep && !cache_sweep(session->sweep, session->sweep_words))
-        return status_fail(STATUS_CHECK, "the memory that empties the caches before a cold sample was changed");
+    if (session->sweep && !cache_sweep(session->sweep, session->sweep_words)) return status_fail(STATUS_CHECK, CACHE_SWEEP_CHANGED);
     if (work->rested) TRY(work->rested(work->context));
     if (work->last) return take_last(session, sample);
     if (rewrites) {

@@ -22,27 +22,36 @@ static const double AWAKE_SECONDS = 1e-3;    /* of this process, where the calls
 static const double RESTORED_SECONDS = 1e-9; /* a byte of an array that is updated in place */
 static const double ALONE = 2, ALONE_CHECKED = 1.5, ALONE_COLD = 1.25; /* caches are not as warm as back to back */
 static const double ALONE_SECONDS = 5e-6, COOL_SECONDS = 2e-6, BEGIN_SECONDS = 2e-7, WAKING_SECONDS = 3e-4;
+static const double AGREES_COLD = 1.05, FORGED_COLD = 1.5, COLD_SLACK = 0.1, COLD_TEAM_SECONDS = 3e-5; /* a team is to be woken */
+static const double COLD_QUICK_SECONDS = 0.05;
 static const double QUIET = 0.9; /* CPU time of a thread that has its processor alone */
-enum { ANY = -1, TRIES = 5, TRIES_ALONE = 3, BURSTS_LEAST = 10, BURSTS_MOST = 50 };
-enum { OF_TRIES = 1, OF_BURSTS = OF_TRIES + TRIES, OF_ALONE }; /* varied sets, after that of samples */
+enum { ANY = -1, TRIES = 5, TRIES_ALONE = 3, BURSTS_LEAST = 10, BURSTS_MOST = 50, COLD_LEAST = 2, COLD_MOST = 10 };
+enum { OF_TRIES = 1, OF_BURSTS = OF_TRIES + TRIES, OF_COLD, OF_ALONE }; /* varied sets, after that of samples */
 
 typedef struct Outside {
     double seconds, cpu, said; /* by this process; of CPU time; by the worker */
 } Outside;
+
+/* Of which this process takes the time. set: of the inputs; ANY: any, which nobody compares. left_out: without the calls, that is
+ * what the harness does around them. cold: of the mode cold, else of hot. */
+typedef struct Calls {
+    int set;
+    size_t count;
+    bool left_out, cold;
+} Calls;
 
 /* Seconds, by this process, of short runs without their calls and with them: the least so far. */
 typedef struct Shortest {
     double without, with;
 } Shortest;
 
-/* left_out: without the calls, that is what the harness does between them. set: of the inputs; ANY: any, which nobody compares. */
-static Status time_calls_on(Session *s, int set, size_t calls, bool left_out, double timeout, Outside *out) {
-    const uint64_t key =
-        set == ANY ? draw_of(&s->draw, MODE_HOT, DRAW_CALLS, s->timed_calls++) : instance_key(s->instance, (DataSet)set);
+static Status time_calls_on(Session *s, const Calls *calls, double timeout, Outside *out) {
+    const uint64_t key = calls->set == ANY ? draw_of(&s->draw, MODE_HOT, DRAW_CALLS, s->timed_calls++)
+                                           : instance_key(s->instance, (DataSet)calls->set);
     json_t *reply = NULL;
     TRY(child_ask(s->worker->child,
-                  json_pack("{s:s, s:I, s:b, s:I, s:o}", KEY_DO, DO_CALLS, KEY_CALLS, (json_int_t)calls, KEY_LEFT_OUT, left_out,
-                            KEY_KEY, (json_int_t)key, KEY_VARY, instance_vary(s->instance)),
+                  json_pack("{s:s, s:I, s:b, s:b, s:I, s:o}", KEY_DO, DO_CALLS, KEY_CALLS, (json_int_t)calls->count, KEY_LEFT_OUT,
+                            calls->left_out, KEY_COLD, calls->cold, KEY_KEY, (json_int_t)key, KEY_VARY, instance_vary(s->instance)),
                   timeout, &reply));
     json_decref(reply);
     reply = NULL;
@@ -55,18 +64,21 @@ static Status time_calls_on(Session *s, int set, size_t calls, bool left_out, do
 }
 
 static Status time_calls(Session *s, size_t calls, bool left_out, double timeout, Outside *out) {
-    return time_calls_on(s, ANY, calls, left_out, timeout, out);
+    return time_calls_on(s, &(Calls){.set = ANY, .count = calls, .left_out = left_out}, timeout, out);
 }
 
-/* A call that computes less here than in its samples would hide that they are too short: the last one's outputs are compared. */
-static Status time_compared(Session *s, int k, size_t calls, double timeout, Outside *out) {
+/* A call that computes less here than in its samples would hide that they are too short: the last one's outputs are compared, on
+ * varied set k. */
+static Status time_compared(Session *s, int k, size_t calls, bool cold, double timeout, Outside *out) {
     const DataSet set = instance_varied(MODE_HOT, k);
     json_t *reply = NULL;
-    TRY(time_calls_on(s, (int)set, calls, false, timeout, out));
+    char when[80];
+    snprintf(when, sizeof when, "in timing, %s, the last call by the parent's clock: ", mode_name(cold ? MODE_COLD : MODE_HOT));
+    TRY(time_calls_on(s, &(Calls){.set = (int)set, .count = calls, .cold = cold}, timeout, out));
     instance_poison(s->instance);
     TRY(child_ask(s->worker->child, json_pack("{s:s}", KEY_DO, DO_SHOW), timeout, &reply));
     json_decref(reply);
-    TRY(compare_outputs(s, set, "in timing, hot, the last call by the parent's clock: ", NULL));
+    TRY(compare_outputs(s, set, when, NULL));
     if (k > OF_TRIES && (k != OF_ALONE || instance_is_large(s->instance))) instance_forget(s->instance, set); /* seldom needed */
     return STATUS_OK;
 }
@@ -123,7 +135,7 @@ static Status time_bursts(Session *s, size_t few, int k, bool left_out, double t
     *least = (Outside){INFINITY, INFINITY, INFINITY};
     for (int i = 0; i < bursts && !s->decided; i++) {
         Outside now;
-        TRY(i == compared ? time_compared(s, k, few, timeout, &now) : time_calls(s, few, left_out, timeout, &now));
+        TRY(i == compared ? time_compared(s, k, few, false, timeout, &now) : time_calls(s, few, left_out, timeout, &now));
         least->seconds = fmin(least->seconds, now.seconds), least->cpu = fmin(least->cpu, now.cpu);
         least->said = fmin(least->said, now.seconds - now.said);
     }
@@ -155,7 +167,7 @@ static Status compare_clocks(Session *s, double timeout, bool last, bool *far, d
     for (int i = 0; i < TRIES; i++) {
         calls = enough << i;
         calls += draw_of(&s->draw, MODE_HOT, DRAW_CALLS, s->timed_calls) % calls; /* no call can tell that it is the last */
-        TRY(time_compared(s, OF_TRIES + i, calls, timeout, &run));
+        TRY(time_compared(s, OF_TRIES + i, calls, false, timeout, &run));
         if (s->decided) return STATUS_OK;
         TRY(time_between(s, calls, timeout, &between));
         now = of_a_call(s, &run, calls);
@@ -222,17 +234,77 @@ static Status compare_alone(Session *s, double timeout, double least) {
     return STATUS_OK;
 }
 
+/* A cold call from outside, as its samples are taken: the least so far. */
+static Status time_cold(Session *s, int calls, double timeout, Shortest *runs) {
+    const int compared = (int)(draw_of(&s->draw, MODE_COLD, DRAW_CALLS, s->timed_calls) % (uint64_t)calls);
+    Outside run;
+    for (int i = 0; i < calls && !s->decided; i++) {
+        TRY(time_calls_on(s, &(Calls){.set = ANY, .count = 1, .left_out = true, .cold = true}, timeout, &run));
+        runs->without = fmin(runs->without, run.seconds);
+        TRY(i == compared ? time_compared(s, OF_COLD, 1, true, timeout, &run)
+                          : time_calls_on(s, &(Calls){.set = ANY, .count = 1, .cold = true}, timeout, &run));
+        runs->with = fmin(runs->with, run.seconds);
+    }
+    return STATUS_OK;
+}
+
+static void refuse_cold(Session *s, double seconds) {
+    char reason[256];
+    snprintf(reason, sizeof reason, "in timing, cold: a call takes %.3g s by the parent's clock, and its samples say %.3g s",
+             seconds, s->row->timing[MODE_COLD].stats.median);
+    decide(s, VERDICT_FAIL, reason);
+}
+
+/* Cold calls whose time, and that of what is around them, fit into a share of the row's. */
+static Status cold_calls(Session *s, double timeout, int *calls) {
+    const double budget = SHARE_OF_ROW * fmax(clock_seconds() - s->began, 2 * s->options->seconds_per_mode);
+    double each = 0; /* what empties the caches is made for the first */
+    Outside run;
+    for (int i = 0; i < 2; i++) {
+        each = clock_seconds();
+        TRY(time_calls_on(s, &(Calls){.set = ANY, .count = 1, .left_out = true, .cold = true}, timeout, &run));
+        each = 2 * (clock_seconds() - each + s->row->timing[MODE_COLD].stats.median);
+    }
+    *calls = each < COLD_QUICK_SECONDS ? COLD_MOST : (int)fmin(budget / each, COLD_MOST);
+    return STATUS_OK;
+}
+
+/* The least of a few cold calls against the samples' median. Of several threads it says only that they agree. */
+static Status compare_cold(Session *s, double timeout, bool last, bool *far) {
+    ModeTiming *cold = &s->row->timing[MODE_COLD];
+    const bool one = s->row->threads == 1;
+    const double median = cold->stats.median, slack = one ? COOL_SECONDS : COLD_TEAM_SECONDS;
+    Shortest runs = {INFINITY, INFINITY};
+    bool forged = true;
+    int calls;
+    if (cold->count == 0 || s->choice->entry->backend != BACKEND_CPU) return STATUS_OK;
+    TRY(cold_calls(s, timeout, &calls));
+    if (calls < COLD_LEAST) return STATUS_OK;
+    for (int i = 0; i < TRIES_ALONE && forged; i++) {
+        TRY(time_cold(s, calls, timeout, &runs));
+        if (s->decided) return STATUS_OK;
+        /* what is around the calls takes long where the machine is busy */
+        forged = one && runs.with > FORGED_COLD * median + ALONE_SECONDS + 1.5 * runs.without;
+    }
+    if (runs.with - runs.without <= AGREES_COLD * median + slack && slack <= COLD_SLACK * median) cold->clock_by = CLOCK_BOTH;
+    *far = forged && !last;
+    if (forged && last) refuse_cold(s, runs.with - runs.without);
+    return STATUS_OK;
+}
+
 Status check_clock(Session *s, double timeout_seconds, bool last, bool *far) {
     *far = false;
     ModeTiming *timing = s->row->timing, *hot = &timing[MODE_HOT];
     for (int m = 0; m < MODE_COUNT; m++)
         if (timing[m].count > 0) timing[m].clock_by = CLOCK_WORKER;
+    Status status = compare_cold(s, timeout_seconds, last, far);
+    if (status != STATUS_OK || s->decided || *far) return status == STATUS_UNSUPPORTED ? STATUS_OK : status;
     const double needed = 4 * fmax(AT_LEAST_SECONDS, s->first_seconds), spent = clock_seconds() - s->began,
                  meant = 2 * s->options->seconds_per_mode; /* cold and hot */
     if (s->choice->entry->backend == BACKEND_PEER || hot->count == 0 || needed > SHARE_OF_ROW * fmax(spent, meant))
         return STATUS_OK;
     double least;
-    Status status = compare_clocks(s, timeout_seconds, last, far, &least);
+    status = compare_clocks(s, timeout_seconds, last, far, &least);
     if (status == STATUS_OK && !s->decided && !*far) status = compare_alone(s, timeout_seconds, least);
     return status == STATUS_UNSUPPORTED ? STATUS_OK : status; /* calls that allocate are not repeated */
 }

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ bool command_read(FILE *commands, json_t **command) {
 
 bool command_read_awake(FILE *commands, double seconds, json_t **command) {
     struct pollfd wait_for = {.fd = fileno(commands), .events = POLLIN};
-    for (const double end = clock_seconds() + seconds; clock_seconds() < end && poll(&wait_for, 1, 0) == 0;) continue;
+    for (const double end = clock_seconds() + seconds; clock_seconds() < end && poll(&wait_for, 1, 0) == 0;) sched_yield();
     return command_read(commands, command);
 }
 

@@ -84,6 +84,10 @@ static Status take_calls(Worker *worker, const json_t *command, const MeasuredWo
     const size_t calls = asked > 0 ? (size_t)asked : 1;
     json_t *ready = json_pack("{s:b}", KEY_OK, 1), *go = NULL;
     double seconds = 0;
+    if (json_is_true(json_object_get(command, KEY_COLD)))
+        TRY(measure->cool());
+    else
+        measure->cool_end();
     TRY(work->between(work->between_context, calls - 1, false));
     command_reply(worker->replies, ready);
     (void)command_read_awake(worker->commands, AWAKE_SECONDS, &go);
@@ -273,8 +277,13 @@ static Status question_reference(const Worker *worker, const json_t *command) {
 
 /* ---- All commands. */
 
+static Status do_end(Worker *worker, json_t *reply) {
+    if (measure) measure->cool_end();
+    return case_end(worker, reply);
+}
+
 static Status close_worker(Worker *worker, json_t *reply) {
-    TRY(worker->id ? case_end(worker, reply) : STATUS_OK);
+    TRY(worker->id ? do_end(worker, reply) : STATUS_OK);
     if (worker->device) worker->device->close();
     return STATUS_OK;
 }
@@ -292,7 +301,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, DO_BITS) == 0) return do_bits(worker, command, reply);
     if (strcmp(what, DO_ENERGY) == 0) return do_energy(worker, command, reply);
     if (strcmp(what, DO_COUNT) == 0) return do_count(worker, command, reply);
-    if (strcmp(what, DO_END) == 0) return case_end(worker, reply);
+    if (strcmp(what, DO_END) == 0) return do_end(worker, reply);
     if (strcmp(what, DO_SUPPORTS) == 0) return question_supports(command);
     if (strcmp(what, DO_CEILINGS) == 0)
         return question_device(worker, command, reply, KEY_CEILINGS, measure ? measure->ceilings : NULL);

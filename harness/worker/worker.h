@@ -99,6 +99,9 @@ typedef struct WorkerMeasure {
     Status (*time)(const json_t *command, const Device *device, const MeasuredWork *work, json_t **timing);
     /* What so many calls of the mode hot take. */
     Status (*calls)(const Device *device, const MeasuredWork *work, size_t calls, double *seconds);
+    /* Empties the caches of the CPU. Its memory stays until cool_end(). */
+    Status (*cool)(void);
+    void (*cool_end)(void);
     /* MeasuredWork's between() on a GPU; context: the Worker. */
     Status (*between)(void *context, size_t state, bool called);
     /* After the last: STATUS_CHECK if a call left what was spoilt for it. Another status is handed on. */
