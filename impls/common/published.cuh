@@ -35,6 +35,17 @@ static __device__ inline bool published(const PublishedWord *word, PublishedWord
     return *bits != ~(PublishedWord)0;
 }
 
+/* A number as a word. */
+static __device__ inline void publish_number(PublishedWord *word, double number) {
+    publish(word, (PublishedWord)__double_as_longlong(number));
+}
+static __device__ inline bool published_number(const PublishedWord *word, double *number) {
+    PublishedWord bits;
+    const bool ready = published(word, &bits);
+    *number = __longlong_as_double((long long)bits);
+    return ready;
+}
+
 /* A value of several words, `stride` apart. */
 template <typename V> __device__ void publish_words(PublishedWord *to, size_t stride, const V &value) {
     PublishedWord words[sizeof(V) / sizeof(PublishedWord)];

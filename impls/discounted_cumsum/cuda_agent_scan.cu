@@ -74,11 +74,11 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         tile_scan((double)tile_thread_sum<T, RIGHT, ITEMS>(first, ITEMS, factor), shared.powers, shared.warp_totals);
     if (threadIdx.x == 0) {
         const size_t at = (size_t)row * plan.tiles + index;
-        agent_row_publish(plan.totals + at, before.total);
+        publish_number(plan.totals + at, before.total);
         double sum = 0;
         bool known = index == 0;
         for (unsigned polls = 0; !known && polls < PUBLISHED_POLLS_MAX; polls++)
-            known = agent_row_published(plan.befores[at].words, &sum);
+            known = published_number(plan.befores[at].words, &sum);
         shared.carry = sum;
         shared.has_carry = known;
     }

@@ -166,14 +166,14 @@ static __global__ void __launch_bounds__(THREADS<T>, BLOCKS)
     bulk_load_wait(&shared.barriers[0]);
     const TileBefore dy_before = tile.template scan_dy<ITEMS<T>>(factor, &shared);
     const size_t at = (size_t)tile.row * plan.scan.tiles + tile.index;
-    if (threadIdx.x == 0) agent_row_publish(plan.scan.totals + at, dy_before.total);
+    if (threadIdx.x == 0) publish_number(plan.scan.totals + at, dy_before.total);
     bulk_load_wait(&shared.barriers[1]);
     const TileBefore x_before = tile.template scan_x<ITEMS<T>>(factor, &shared); /* while the agent works */
     if (threadIdx.x == 0) {
         double carry = 0;
         bool known = tile.index == 0;
         for (unsigned polls = 0; !known && polls < PUBLISHED_POLLS_MAX; polls++)
-            known = agent_row_published(plan.scan.befores[at].words, &carry);
+            known = published_number(plan.scan.befores[at].words, &carry);
         shared.carry = carry;
         shared.has_carry = known;
     }

@@ -3,8 +3,8 @@
  * tile. A tile polls one word, and each polled word has a line of 128 bytes of its own.
  *
  *     agent_row_block<T, RIGHT, ITEMS>(view, plan, &chain);          block 0 of a row: agent_block_place() is 0; then it ends
- *     agent_row_publish(plan.totals + at, total);                    block t + 1: the total of its tile, before it waits
- *     agent_row_published(plan.befores[at].words, &sum)              ... and what precedes it, if that is there by now
+ *     publish_number(plan.totals + at, total);                       block t + 1: the total of its tile, before it waits
+ *     published_number(plan.befores[at].words, &sum)                 ... and what precedes it, if that is there by now
  *     agent_row_again<T, RIGHT, ITEMS>(view, plan, tile)             by one warp: the same, if it is still not there
  *
  * Progress: CUDA promises no order in which blocks start. A block publishes its total before it waits, and no wait is endless: an
@@ -44,40 +44,6 @@ struct AgentChain {
     volatile unsigned long long group;
 };
 
-static __device__ inline void agent_row_publish(PublishedWord *word, double sum) {
-    publish(word, (PublishedWord)__double_as_longlong(sum));
-}
-static __device__ inline bool agent_row_published(const PublishedWord *word, double *sum) {
-    PublishedWord bits;
-    const bool ready = published(word, &bits);
-    *sum = __longlong_as_double((long long)bits);
-    return ready;
-}
-
-/* By a warp: the total of a tile from its elements, by the additions of the tile's own block. */
-template <typename T, bool RIGHT, unsigned ITEMS>
-static __device__ __noinline__ double agent_total_again(const DiscountView<T> &view, const AgentRowPlan &plan, unsigned tile) {
-    const unsigned row = agent_block_row(plan);
-    const BulkSpan span = tile_span<T, RIGHT>(row, view.n, tile, plan.tiles, plan.length);
-    const SumOf<T> factor = agent_block_factor(view, plan);
-    const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
-    double own = 0; /* lane w gets the total of warp w */
-    for (unsigned warp = 0; warp < warps; warp++) {
-        const unsigned first = (warp * WARP + lane) * ITEMS;
-        SumOf<T> thread_sum = 0;
-#pragma unroll 1
-        for (unsigned k = 0; k < ITEMS; k++) {
-            const long long i = span.low + (RIGHT ? plan.length - 1 - first - k : first + k);
-            const SumOf<T> x = i >= span.begin && i < span.end ? wide(view.x[i]) : 0;
-            thread_sum = k == 0 ? x : factor * thread_sum + x;
-        }
-        const double sum = tile_lanes_sum((double)thread_sum, (double)factor, ITEMS);
-        const double total = __shfl_sync((unsigned)ALL_LANES, sum, WARP - 1);
-        if (lane == warp) own = total;
-    }
-    return __shfl_sync((unsigned)ALL_LANES, tile_lanes_sum(own, (double)factor, ITEMS * WARP), warps - 1);
-}
-
 /* What an agent knows of a row: powers for its lanes' scan of 32 totals, and where the words are. */
 struct AgentRow {
     const PublishedWord *totals;
@@ -114,7 +80,7 @@ static __device__ inline bool agent_row_scan(const AgentRow &row, unsigned tiles
         double total = 0, before = 0, sum = 0;
         for (unsigned seen = 0, done = 0, polls = 0; done < count; polls++) {
             if (polls == PUBLISHED_POLLS_MAX) return false;
-            if (!ready) ready = agent_row_published(row.totals + tile, &total);
+            if (!ready) ready = published_number(row.totals + tile, &total);
             const unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready),
                            now = missing ? (unsigned)__ffs((int)missing) - 1 : WARP;
             if (now > seen) {
@@ -134,7 +100,7 @@ static __device__ inline bool agent_row_scan(const AgentRow &row, unsigned tiles
                 __threadfence_block(); /* the sum before the number of the group */
                 chain->group = group + 1;
             }
-            if (lane >= done && lane < seen) agent_row_publish(row.befores[tile + 1].words, all);
+            if (lane >= done && lane < seen) publish_number(row.befores[tile + 1].words, all);
             done = seen;
         }
     }
@@ -151,14 +117,15 @@ static __device__ __noinline__ double agent_row_again(const DiscountView<T> &vie
     for (unsigned group = 0; group < tiles; group += WARP) {
         const unsigned count = tiles - group < WARP ? tiles - group : (unsigned)WARP;
         double total = 0;
-        const bool ready = lane >= count || agent_row_published(row.totals + group + lane, &total);
+        const bool ready = lane >= count || published_number(row.totals + group + lane, &total);
         for (unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready); missing; missing &= missing - 1) {
             const unsigned first = (unsigned)__ffs((int)missing) - 1;
-            const double again = agent_total_again<T, RIGHT, ITEMS>(view, plan, group + first);
+            const double again =
+                tile_total_again<T, RIGHT, ITEMS>(view, agent_block_row(plan), group + first, plan.tiles, plan.length);
             if (lane == first) total = again;
         }
         const double all = row.weight * before + row.scan(lane < count ? total : 0);
-        if (lane < count) agent_row_publish(row.befores[group + lane + 1].words, all);
+        if (lane < count) publish_number(row.befores[group + lane + 1].words, all);
         before = __shfl_sync((unsigned)ALL_LANES, all, count - 1);
     }
     return before;

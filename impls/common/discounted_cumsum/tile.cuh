@@ -161,3 +161,28 @@ static inline size_t tile_count(size_t batch, size_t n, size_t length, size_t si
     const size_t each = 16 / size;
     return divide_up(batch > 1 && n % each != 0 ? n + each - 1 : n, length);
 }
+
+/* By a warp: the total of a tile that has not come, from its elements, by the additions of the tile's own block. ITEMS: of a
+ * thread. */
+template <typename T, bool RIGHT, unsigned ITEMS>
+static __device__ __noinline__ double tile_total_again(const DiscountView<T> &view, unsigned row, unsigned tile, unsigned tiles,
+                                                       unsigned length) {
+    const BulkSpan span = tile_span<T, RIGHT>(row, view.n, tile, tiles, length);
+    const SumOf<T> factor = affine_factor(view.factor(row, 0));
+    const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
+    double own = 0; /* lane w gets the total of warp w */
+    for (unsigned warp = 0; warp < warps; warp++) {
+        const unsigned first = (warp * WARP + lane) * ITEMS;
+        SumOf<T> thread_sum = 0;
+#pragma unroll 1
+        for (unsigned k = 0; k < ITEMS; k++) {
+            const long long i = span.low + (RIGHT ? length - 1 - first - k : first + k);
+            const SumOf<T> x = i >= span.begin && i < span.end ? wide(view.x[i]) : 0;
+            thread_sum = k == 0 ? x : factor * thread_sum + x;
+        }
+        const double sum = tile_lanes_sum((double)thread_sum, (double)factor, ITEMS);
+        const double total = __shfl_sync((unsigned)ALL_LANES, sum, WARP - 1);
+        if (lane == warp) own = total;
+    }
+    return __shfl_sync((unsigned)ALL_LANES, tile_lanes_sum(own, (double)factor, ITEMS * WARP), warps - 1);
+}
