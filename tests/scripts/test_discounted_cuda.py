@@ -151,6 +151,8 @@ def test_who_has_the_powers_of_gamma(folder, case, passing):
     "variant, more",
     [
         ("cuda_agent_scan", ()),
+        ("cuda_one_hop", ("window=1",)),
+        ("cuda_one_hop", ("tile=pair",)),
         ("cuda_row_groups", ("vectors=1", "group=1")),
         ("cuda_row_staged", ("vectors=2", "group=1")),
     ],

@@ -173,6 +173,7 @@ SUMS = pytest.mark.parametrize(
     [
         ("discounted_cumsum/cpu_sequential",),
         pytest.param(("discounted_cumsum/cuda_agent_scan", "--emulate"), marks=needs_emulator),
+        pytest.param(("discounted_cumsum/cuda_one_hop", "--emulate"), marks=needs_emulator),
         pytest.param(("discounted_cumsum/cuda_cub_scan", "--emulate"), marks=needs_emulator),
         pytest.param(("discounted_cumsum/cuda_warp_row", "--emulate"), marks=needs_emulator),
     ],
