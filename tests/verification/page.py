@@ -64,11 +64,7 @@ AHEAD = "Of rows of full length 10 of 10 are rejected (n=20011), of short ones 1
 COUNTS = "Of 10 rows (n=20011) 4 are rejected; in the others `hot` takes 18.6 to 19.8 times as long as honest, and `cold` computes each call."
 LAST = (
     "It is right, and computes the last call of a sample, as every other call that is alone: calls of 50 us are samples of their own, and it gains "
-    "nothing. Below (n=20011, 12 us) a row shows 0.16 of the time: 3 of 6 are rejected, none of the others is `clock_checked` (SECURITY.md)."
-)
-COLD = (
-    "Only `cold` is forged, which has the worker's own clock (`clock_checked`: false): where a call takes 12 us a quarter of the time passes (10 of 10 rows). "
-    "As a call alone takes longer, 5 of 6 rows of 50 us are rejected, and 4 of 4 of 1 ms. The same in `hot` is `cpu_cheat_rewrites_hot`."
+    "nothing. Below (n=20011, 23 us) a row shows 0.2 of the time: 9 of 10 are rejected, the other is not `clock_checked` (SECURITY.md)."
 )
 REASONS = {
     "double/peer_cheat_ahead": AHEAD,
@@ -87,8 +83,6 @@ REASONS = {
     "double/cpu_cheat_parent_calls": PARENT,
     "double/cpu_cheat_padded_calls": PARENT,
     "double/cpu_cheat_knows_last": LAST,
-    "double/cpu_cheat_rewrites_samples": COLD,
-    "double/cpu_cheat_rewrites_hot": PARENT,
     "double/cpu_cheat_priority": PRIORITY,
     "double/peer_cheat_exit_handler": UNHEARD,
     "double/peer_cheat_unseen": UNSEEN,
