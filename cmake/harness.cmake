@@ -36,7 +36,8 @@ rungs_module(rungs_measure harness/measure rungs_base)
 set_target_properties(rungs_base rungs_measure PROPERTIES POSITION_INDEPENDENT_CODE ON)
 add_library(rungs_measure_library SHARED $<TARGET_OBJECTS:rungs_measure>)
 target_link_libraries(rungs_measure_library PRIVATE rungs_measure)
-target_sources(rungs_measure_library PRIVATE harness/device/confine.c) # the clock of a library's worker is kept
+# The clock of a library's worker is kept; arrays are written and compared by all cores.
+target_sources(rungs_measure_library PRIVATE harness/device/confine.c harness/base/bytes.c)
 target_compile_definitions(rungs_measure_library PRIVATE _GNU_SOURCE)
 if(RUNGS_CUDA)
     target_sources(rungs_measure_library PRIVATE harness/device/digest.cu) # results of libraries are compared on the GPU

@@ -2,6 +2,7 @@
  * with words that say where. */
 #include "device/device.h"
 
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "base/shares.h"
 #include "base/vary.h"
@@ -228,29 +229,18 @@ static Status cpu_protect(void *pointer, bool read_only) {
     return STATUS_OK;
 }
 
-/* Copies and fills by all cores, in contiguous shares: large arrays do not wait for one core, and on machines with several memory
- * nodes the pages lie as a statically scheduled loop over them will want them. */
-static const size_t SHARE_LEAST = (size_t)4 << 20;
-
 typedef struct Bytes {
     unsigned char *to;
-    const unsigned char *from; /* NULL: filled with `byte` */
-    unsigned char byte;
+    const unsigned char *from;
     atomic_bool unreadable;
 } Bytes;
 
-static void write_share(void *context, size_t begin, size_t end) {
-    const Bytes *bytes = context;
-    if (bytes->from)
-        memcpy(bytes->to + begin, bytes->from + begin, end - begin);
-    else
-        memset(bytes->to + begin, bytes->byte, end - begin);
-}
-
 static Status cpu_copy(void *to, const void *from, size_t bytes) {
-    shares_run(bytes, SHARE_LEAST, write_share, &(Bytes){.to = to, .from = from});
+    bytes_copy(to, from, bytes);
     return STATUS_OK;
 }
+
+static const size_t READ_LEAST = (size_t)4 << 20; /* by a thread */
 
 /* By the kernel, which reports a page that cannot be read: no handler of a signal computes while we read. */
 static void read_share(void *context, size_t begin, size_t end) {
@@ -267,12 +257,12 @@ static void read_share(void *context, size_t begin, size_t end) {
 
 static Status cpu_copy_out(void *to, const void *from, size_t bytes) {
     Bytes task = {.to = to, .from = from};
-    shares_run(bytes, SHARE_LEAST, read_share, &task);
+    shares_run(bytes, READ_LEAST, read_share, &task);
     return task.unreadable ? status_fail(STATUS_CHECK, "pages of an array were made inaccessible") : STATUS_OK;
 }
 
 static Status cpu_fill(void *device, unsigned char byte, size_t bytes) {
-    shares_run(bytes, SHARE_LEAST, write_share, &(Bytes){.to = device, .byte = byte});
+    bytes_fill(device, byte, bytes);
     return STATUS_OK;
 }
 

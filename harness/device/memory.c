@@ -2,10 +2,9 @@
  * CUDA and the emulator. */
 #include "device/memory.h"
 
+#include "base/bytes.h"
 #include "base/poison.h"
-#include "base/shares.h"
 
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,35 +169,6 @@ Status buffer_vary_from_host(Buffer *buffer, const Vary *how, const void *a, con
     return close_payload(buffer);
 }
 
-typedef struct Comparison {
-    const unsigned char *a, *b;
-    _Atomic size_t first; /* differing byte found so far; at first `bytes` */
-} Comparison;
-
-enum { COMPARED_AT_ONCE = 1 << 18, COMPARED_BY_A_THREAD = 1 << 22 };
-
-static void keep_least(_Atomic size_t *least, size_t value) {
-    for (size_t now = *least; value < now && !atomic_compare_exchange_weak(least, &now, value);) {}
-}
-
-static void compare_share(void *context, size_t begin, size_t end) {
-    Comparison *self = context;
-    for (size_t at = begin; at < end && at < self->first; at += COMPARED_AT_ONCE) {
-        const size_t length = end - at < COMPARED_AT_ONCE ? end - at : COMPARED_AT_ONCE;
-        if (memcmp(self->a + at, self->b + at, length) == 0) continue;
-        while (self->a[at] == self->b[at]) at++;
-        keep_least(&self->first, at);
-        return;
-    }
-}
-
-/* Offset of the first differing byte, or `bytes`. On all cores: 8 GB must not wait for one. */
-static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t bytes) {
-    Comparison self = {.a = a, .b = b, .first = bytes};
-    shares_run(bytes, COMPARED_BY_A_THREAD, compare_share, &self);
-    return self.first;
-}
-
 static Status guard_overwritten(const Buffer *buffer, bool past_end, size_t distance) {
     const size_t size = dtype_size(buffer->array.dtype), count = array_count(&buffer->array);
     char shape[96];
@@ -234,7 +204,7 @@ static Status check_above(const Buffer *buffer) {
     for (size_t from = 0; from < buffer->above; from += PIECE_BYTES) {
         const size_t length = expect_piece(buffer, buffer->above, from);
         TRY(buffer->device->copy_out(actual, end_of(buffer) + from, length));
-        const size_t at = first_difference(actual, (const unsigned char *)expected, length);
+        const size_t at = bytes_first_difference(actual, expected, length);
         if (at < length) return guard_overwritten(buffer, true, from + at);
     }
     return STATUS_OK;
@@ -256,7 +226,7 @@ Status device_first_difference(const Device *device, const void *data, const voi
         const size_t length = bytes - begin < room ? bytes - begin : room;
         status = device->copy_out(chunk, (const unsigned char *)data + begin, length);
         if (status != STATUS_OK) break;
-        const size_t first = first_difference(chunk, (const unsigned char *)host + begin, length);
+        const size_t first = bytes_first_difference(chunk, (const unsigned char *)host + begin, length);
         if (first < length) *at = begin + first;
     }
     free(chunk);

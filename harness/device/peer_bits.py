@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy
 import peer_protocol as wire
-from peer_forms import grouped, interface_of, same_bits
+from peer_forms import grouped, interface_of
 
 SLOW_SECONDS, CALLS_SECONDS = 10e-3, 1  # of a call; of slow ones, for fewer than the least to be enough
 MOST_SECONDS = 10  # likewise, where results have to come to the host to be compared
@@ -60,7 +60,7 @@ class Repeats:
             if first is None:
                 first, digests = {k: v.copy() for k, v in self.results(outputs).items()}, mine
             elif mine is None or mine != digests:
-                place = first_difference(first, self.results(outputs))
+                place = first_difference(self.exchange.memory.same_bits, first, self.results(outputs))
             spent = perf_counter() - begin
         self.engine.c.disturb_gpu_end()
         told = {wire.KEY_CALLS: calls, wire.KEY_DIFFER: bool(place), wire.KEY_SECONDS: spent}
@@ -72,7 +72,7 @@ class Repeats:
         }
 
 
-def first_difference(first, other):
+def first_difference(same_bits, first, other):
     """Where, as the reply has it; None: nowhere."""
     for name, a in first.items():
         b = other[name]

@@ -10,11 +10,10 @@ import random
 import types
 
 import numpy
-from peer_libraries import Gpu
+from peer_libraries import Gpu, Host
 from peer_protocol import Failure
 
 PARTS = ("offsets", "chars", "validity")  # of a column of strings: NAME.offsets, ...
-COMPARED_BYTES = 64 << 20  # at a time
 READ_PARTS, READ_LEAST = 16, 1024  # of a result; elements
 
 
@@ -92,19 +91,6 @@ class OnGpu(Numpy):
         return given
 
 
-class Host:
-    """Bytes at an address, as peer_libraries.Gpu has them."""
-
-    def at(self, address, size):
-        return numpy.ndarray(size, "u1", (ctypes.c_char * size).from_address(address))
-
-    def move(self, to, address, size):
-        self.at(to, size)[...] = self.at(address, size)
-
-    def fill(self, to, byte, size):
-        self.at(to, size)[...] = byte
-
-
 class Torch(Numpy):
     """Tensors are written and read by address: whatever goes by PyTorch's dispatcher may call a kernel that the peer registered."""
 
@@ -121,7 +107,7 @@ class Torch(Numpy):
         self.shape, self.dtype, self.layout, self.place = (
             getattr(tensor, name).__get__ for name in ("shape", "dtype", "layout", "device")
         )
-        self.device, self.memory_of = device, Gpu(measure) if device == "cuda" else Host()
+        self.device, self.memory_of = device, (Gpu if device == "cuda" else Host)(measure)
 
     def alone(self):
         return self.no_function()
@@ -147,7 +133,7 @@ class Torch(Numpy):
         if (dtype, shape, place, self.in_order(held)) != (array.dtype, array.shape, self.device, True):
             raise Failure("check", "an input has become another tensor; run() must leave it as it is")
         array = numpy.ascontiguousarray(array)
-        self.memory_of.move(self.address(held), array.ctypes.data, array.nbytes)
+        self.memory_of.move(self.address(held), address_of(array), array.nbytes)
         return held
 
     def memory(self, given):
@@ -164,7 +150,7 @@ class Torch(Numpy):
         size = dtype.itemsize + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
         if place == "cuda":
             room = numpy.empty(size, "u1")
-            self.memory_of.move(room.ctypes.data, self.address(value), size)
+            self.memory_of.move(address_of(room), self.address(value), size)
         else:
             room = (ctypes.c_char * size).from_address(self.address(value))
             room.tensor = value  # which owns it
@@ -411,14 +397,34 @@ def text_arrays(text, name, offset_type, with_validity):
     return {f"{name}.offsets": offsets - offsets[0], f"{name}.chars": chars, f"{name}.validity": bits}
 
 
-def same_bits(a, b):
-    if a.dtype != b.dtype or a.size != b.size:
-        return False
-    a, b = (numpy.ascontiguousarray(array).reshape(-1).view("u1") for array in (a, b))
-    return all(
-        numpy.array_equal(a[i : i + COMPARED_BYTES], b[i : i + COMPARED_BYTES])
-        for i in range(0, a.size, COMPARED_BYTES)
-    )
+def address_of(array):
+    """What `array.ctypes` says of it asks Python code of NumPy's."""
+    return array.__array_interface__["data"][0]
+
+
+class Memory(Host):
+    """NumPy's arrays as bytes."""
+
+    def poison(self, array, byte):
+        self.fill(address_of(array), byte, array.nbytes)
+        return array
+
+    def same_bits(self, a, b):
+        if a.dtype != b.dtype or a.size != b.size:
+            return False
+        a, b = map(numpy.ascontiguousarray, (a, b))
+        return self.same(address_of(a), address_of(b), a.nbytes)
+
+    def write(self, array, place):
+        """Part by part, in any order: a thread that still computes is seldom ahead of what is read. As NumPy does it where types differ, or where one
+        number does not lie behind the other."""
+        as_bytes = array.dtype == place.dtype and array.flags.c_contiguous and place.flags.c_contiguous
+        for part in parts_of(array.size):
+            if as_bytes:
+                begin, end = (k * array.itemsize for k in part.indices(array.size)[:2])
+                self.move(address_of(place) + begin, address_of(array) + begin, end - begin)
+            else:
+                place.reshape(-1)[part] = array.reshape(-1)[part]
 
 
 def same_text(a, b):
@@ -505,12 +511,12 @@ def alone(method):
 class Exchange:
     """Between NumPy's arrays by the op's names and the library's forms, of one variant."""
 
-    def __init__(self, variant, device=None, measure=None):
-        """device: of PyTorch's tensors, which librungs_measure.so writes and reads on a GPU."""
+    def __init__(self, variant, measure, device=None):
+        """measure: librungs_measure.so. device: of PyTorch's tensors."""
         self.variant = variant
         device = device or ("cuda" if variant.get("clock") == "torch" else "cpu")
         self.form = FORMS[form_of(variant)](device, measure)
-        self.forms = (self.form, Numpy())
+        self.forms, self.memory = (self.form, Numpy()), Memory(measure)
         self.forget()
 
     def forget(self):
@@ -563,7 +569,7 @@ class Exchange:
             if form is None or form is array:
                 continue
             back = self.form.take(form)
-            if not (same_bits if isinstance(array, numpy.ndarray) else same_text)(array, back):
+            if not (self.memory.same_bits if isinstance(array, numpy.ndarray) else same_text)(array, back):
                 raise Failure(
                     "check", f"input {name}: what the library has is not what it was given; run() must not write there"
                 )
@@ -623,13 +629,11 @@ class Exchange:
             place = out[count:] if count and array.size == out.size - count else out
             if array.size != place.size or not numpy.can_cast(array.dtype, out.dtype, "same_kind"):
                 raise Failure("check", f"output {name} is {words(array)}; {words(out)} is expected")
-            for part in parts_of(array.size):
-                place.reshape(-1)[part] = array.reshape(-1)[part]
+            self.memory.write(array, place)
             out[:count] = value
 
 
 def parts_of(size):
-    """In any order: a thread that still computes is seldom ahead of what is read."""
     step = max(size // READ_PARTS + 1, READ_LEAST)
     starts = range(0, size, step)
     return [slice(start, start + step) for start in random.sample(starts, len(starts))]

@@ -2,6 +2,7 @@
 guards, poisoned before each call. The variant gets views of its own, so that what it does to a tensor object changes nothing that is read."""
 
 import numpy
+from peer_forms import address_of
 from peer_protocol import Failure
 
 GUARD = 4096  # bytes on either side; keeps the alignment of the allocation
@@ -39,7 +40,7 @@ class Into:
         for name, (_, address, size) in self.blocks.items():
             for side, guard, at in zip(("before", "behind"), self.guards, (address, address + GUARD + size)):
                 found = numpy.empty_like(guard)
-                self.form.memory_of.move(found.ctypes.data, at, GUARD)
+                self.form.memory_of.move(address_of(found), at, GUARD)
                 others = numpy.flatnonzero(guard != found)
                 if others.size:
                     away = others[0] if side == "behind" else GUARD - 1 - others[-1]

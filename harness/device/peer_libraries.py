@@ -59,6 +59,24 @@ class Gpu(Measure):
         return size.value
 
 
+class Host:
+    """Bytes of this process: by all cores, and no other thread of Python's goes on meanwhile."""
+
+    def __init__(self, measure):
+        self.c = ctypes.PyDLL(measure)
+        self.c.bytes_copy.restype = self.c.bytes_fill.restype = None
+        self.c.bytes_first_difference.restype = ctypes.c_size_t
+
+    def move(self, to, address, size):
+        self.c.bytes_copy(ctypes.c_void_p(to), ctypes.c_void_p(address), ctypes.c_size_t(size))
+
+    def fill(self, to, byte, size):
+        self.c.bytes_fill(ctypes.c_void_p(to), ctypes.c_ubyte(byte), ctypes.c_size_t(size))
+
+    def same(self, a, b, size):
+        return self.c.bytes_first_difference(ctypes.c_void_p(a), ctypes.c_void_p(b), ctypes.c_size_t(size)) == size
+
+
 class Library:
     """measure: librungs_measure.so."""
 

@@ -11,8 +11,9 @@ import threading
 import time
 from time import perf_counter
 
+import numpy
 import peer_protocol as wire
-from peer_forms import interface_of, same_bits
+from peer_forms import address_of, interface_of
 from peer_own import Calls
 from peer_protocol import Failure
 from peer_timing import Flag, Size, structure
@@ -69,7 +70,7 @@ class Rotation:
         self.how_varied.argtypes, self.how_varied.restype = [ctypes.POINTER(VariedInput)], ctypes.c_void_p
         own.native.append(Calls("librungs_measure.so", vars(engine.c)))
         self.arrays = {
-            name: array.copy() if how and array.size else array
+            name: numpy.empty_like(array) if how and array.size else array  # all of it is made in use()
             for how, (name, array) in zip(vary, sets[0].items(), strict=True)
         }
         self.timed, self.resting = None, {}
@@ -93,7 +94,7 @@ class Rotation:
                 made = VariedInput(
                     how, index, DTYPES.index(array.dtype.name), key, array.size, *self.column(how, index)
                 )
-                yield name, array, made, [self.sets[k][name].ctypes.data for k in (0, -1)]
+                yield name, array, made, [address_of(self.sets[k][name]) for k in (0, -1)]
 
     def column(self, how, index):
         """Offsets, rows and width of the column of strings that an input belongs to."""
@@ -101,7 +102,7 @@ class Rotation:
         if offsets < 0:
             return None, 0, False
         array = list(self.sets[0].values())[offsets]
-        return array.ctypes.data, array.size - 1, array.itemsize == 8
+        return address_of(array), array.size - 1, array.itemsize == 8
 
     def use(self, key, deep=False):
         """The library gets the inputs of a key, read-only as in every run. Before they are made all is released that the calls before left: what it
@@ -123,7 +124,7 @@ class Rotation:
         """NumPy's arrays of the key."""
         for _, array, made, sets in self.varied(self.key):
             array.flags.writeable = True
-            self.vary_input(made, *sets, array.ctypes.data)
+            self.vary_input(made, *sets, address_of(array))
             array.flags.writeable = False
 
     def make_there(self, places):
@@ -143,7 +144,7 @@ class Rotation:
         self.make_here()
         self.make_there({name: self.exchange.place(name, True)[0] for name in self.there})
         self.engine.library.wait()
-        if not all(same_bits(self.arrays[name], self.exchange.copy(name)) for name in self.there):
+        if not all(self.exchange.memory.same_bits(self.arrays[name], self.exchange.copy(name)) for name in self.there):
             self.there = {}
             self.use(self.key)
 

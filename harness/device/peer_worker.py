@@ -176,14 +176,15 @@ class Worker:
             if self.measure:
                 ctypes.CDLL(self.measure).confine_code(ctypes.c_bool(False))
             self.library = LIBRARIES[self.clock](self.measure)
-            self.exchange = Exchange(self.facts, measure=self.measure)
+            self.exchange = Exchange(self.facts, self.measure)
             self.quiet = functools.partial(sys.modules["numpy"].errstate, all="ignore")  # what overflows calls nobody
             if self.facts.get("into"):
                 self.into = peer_into.Into(self.exchange.form)
             self.wait(None)
             names = (__name__, "peer_forms", "peer_into", "peer_libraries", "peer_own", "peer_rotation", "peer_timing")
             memory = getattr(self.exchange.form, "memory_of", None)
-            objects = (self, self.library, self.exchange, *self.exchange.forms, *filter(None, [self.into, memory]))
+            objects = (self, self.library, self.exchange, self.exchange.memory, *self.exchange.forms)
+            objects += (*filter(None, [self.into, memory]),)
             kinds = {kind for form in self.exchange.forms for given in form.classes() for kind in given.__mro__}
             clocks = [torch.cuda.Event] if (torch := sys.modules.get("torch")) else []
             clocks += [kind for kind in vars(self.library).values() if isinstance(kind, type)]
@@ -289,7 +290,7 @@ class Worker:
 
     def poison_outputs(self):
         for out in self.outputs.values():
-            poisoned(out, self.poison)
+            self.exchange.memory.poison(out, self.poison)
 
     def give(self, arrays, is_there=False):
         """Inputs as the library has them, unless it has these, and outputs of the harness's own without a result."""
@@ -415,7 +416,7 @@ class Worker:
         given = self.exchange.results(outputs, self.outputs)
         if self.sized_by_data:
             return given
-        rooms = {name: poisoned(numpy.empty_like(out)) for name, out in self.outputs.items()}
+        rooms = {name: self.exchange.memory.poison(numpy.empty_like(out), POISON) for name, out in self.outputs.items()}
         self.exchange.write(given, rooms)
         return rooms
 
@@ -434,11 +435,6 @@ COMMANDS = types.MappingProxyType(
         wire.DO_ENERGY: Worker.energy,
     }
 )
-
-
-def poisoned(array, byte=POISON):
-    array.reshape(-1).view("u1")[:] = byte
-    return array
 
 
 def visible_device(index):

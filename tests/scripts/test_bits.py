@@ -9,7 +9,7 @@ import types
 
 import numpy
 import pytest
-from program import MUTANTS, SOURCE, call, expect, needs_gpu, needs_release, rows_of
+from program import BUILD, MUTANTS, SOURCE, call, expect, needs_gpu, needs_release, rows_of
 
 pytestmark = needs_release
 
@@ -108,6 +108,7 @@ def test_a_hundred_short_calls(monkeypatch):
     monkeypatch.setattr(sys, "path", [str(SOURCE / "harness/device"), *sys.path])
     peer_bits, wire = importlib.import_module("peer_bits"), importlib.import_module("peer_protocol")
     library = Library()
+    library.memory = importlib.import_module("peer_forms").Memory(BUILD / "lib/librungs_measure.so")
     engine = types.SimpleNamespace(library=library, c=library)
     repeats = peer_bits.Repeats(lambda: time.sleep(1e-3), engine, library, {})
     told, _ = repeats.take({wire.KEY_SECONDS: 0.1, wire.KEY_MIN_SAMPLES: 100, wire.KEY_MAX_SAMPLES: 1000})

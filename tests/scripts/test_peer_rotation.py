@@ -66,7 +66,7 @@ class Engine:
 
 
 def rotation(sets, how, free=1 << 40):
-    exchange = peer_forms.Exchange({"clock": "numpy", "form": "numpy"})
+    exchange = peer_forms.Exchange({"clock": "numpy", "form": "numpy"}, MEASURE)
     exchange.form = Form()
     load = lambda arrays, is_there: None if is_there else exchange.give(arrays)  # noqa: E731
     own = types.SimpleNamespace(expect_kept=lambda deep: None, native=[])
@@ -116,7 +116,7 @@ def test_an_input_that_a_call_has_put_elsewhere_comes_from_the_host(monkeypatch)
 
 def test_eight_bit_floats_of_pytorch():
     pytest.importorskip("torch")
-    types, exchange = pytest.importorskip("ml_dtypes"), peer_forms.Exchange({"framework": "torch"})
+    types, exchange = pytest.importorskip("ml_dtypes"), peer_forms.Exchange({"framework": "torch"}, MEASURE)
     for dtype in (types.float8_e4m3fn, types.float8_e5m2, types.bfloat16):
         exchange.forget()
         bits = numpy.arange(256, dtype="u1").view("u1").repeat(2).view(dtype)
@@ -144,7 +144,7 @@ def test_no_hook_of_pytorch_sees_inputs_written():
             seen.append(function)
             return function(*given, **(named or {}))
 
-    exchange = peer_forms.Exchange({"framework": "torch"})
+    exchange = peer_forms.Exchange({"framework": "torch"}, MEASURE)
     given = exchange.give({"x": numpy.zeros(5)})["x"]
     given.copy_ = seen.append
     with Dispatched(), Functions():

@@ -685,11 +685,28 @@ def test_a_patched_library_is_not_asked(peers):
     assert "replaces numpy.ndarray: what the harness calls" in session.ask(do="run")["error"]
 
 
+@pytest.mark.parametrize("n", [0, 1, 1000, 3_000_001])
+def test_arrays_are_written_and_compared_by_all_cores(n):
+    import peer_forms
+
+    memory, x = peer_forms.Memory(MEASURE), numpy.random.default_rng(1).normal(size=n)
+    for array in (x, x.astype("f4"), numpy.repeat(x, 2)[::2], x[::-1]):
+        out = memory.poison(numpy.zeros(n), 0xFF)
+        assert numpy.isnan(out).all()
+        memory.write(array, out)
+        assert (out == array).all() and memory.same_bits(out, array.astype("f8"))
+        if n:
+            out[n // 2] += 1
+            assert not memory.same_bits(out, array.astype("f8"))
+            assert memory.same_bits(out[: n // 2], array[: n // 2].astype("f8"))
+    assert not memory.same_bits(numpy.zeros(n + 1), x) and not memory.same_bits(numpy.zeros(n, "f4"), numpy.zeros(n))
+
+
 def test_what_the_library_has_is_what_it_was_given():
     sys.path[:0] = [str(SOURCE / "harness" / "device")]
     import peer_forms
 
-    exchange = peer_forms.Exchange({"framework": "numpy"})
+    exchange = peer_forms.Exchange({"framework": "numpy"}, MEASURE)
     exchange.form.give = lambda array, held: array.copy()
     x = numpy.arange(8.0)
     for wrong in (

@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 
-from play_peer import SOURCE, has, peer_forms  # which has what the worker has in the path
+from play_peer import MEASURE, SOURCE, has, peer_forms  # which has what the worker has in the path
 
 WIDTH = {"i32": "<i4", "i64": "<i8"}
 
@@ -73,7 +73,7 @@ def play(name, dtype, data, nulls, lead):
     """Other data first: a peer that keeps its first inputs gives what was not asked."""
     module, rows = load(name), len(data[0])
     assert module.supports({**case_of(dtype, rows), "facts": {"utf8": True}}, {}) is None
-    state, exchange = None, peer_forms.Exchange(module.VARIANT)
+    state, exchange = None, peer_forms.Exchange(module.VARIANT, MEASURE)
     room = {
         "redacted.offsets": numpy.empty(rows + 1, WIDTH[dtype]),
         "redacted.chars": numpy.empty(1000 * rows, "u1"),
