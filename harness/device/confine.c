@@ -172,8 +172,14 @@ typedef struct Range {
     uint64_t begin, end;
 } Range;
 
-/* The kernel's clock with its data ([vdso], [vvar]) and, if `files`, files that are mapped and cannot be written, neighbours
- * joined; 0: not all are known. */
+/* The kernel's clock with its data ([vdso], [vvar]); of a library's worker our code, and what it keeps (measure/kept.h). */
+static bool always(const char *path) {
+    const char *name = strrchr(path, '/');
+    return strncmp(path, "[v", 2) == 0 ||
+           (name && (strcmp(name, "/memfd:rungs-kept") == 0 || strcmp(name, "/librungs_measure.so") == 0));
+}
+
+/* What is always kept and, if `files`, files that are mapped and cannot be written, neighbours joined; 0: not all are known. */
 static size_t mapped(bool files, Range ranges[RANGES_MAX]) {
     char line[4352], path[4096], may[8];
     size_t count = 0;
@@ -181,7 +187,7 @@ static size_t mapped(bool files, Range ranges[RANGES_MAX]) {
     FILE *maps = fopen("/proc/self/maps", "r");
     while (maps && fgets(line, sizeof line, maps) && count < RANGES_MAX) {
         const int fields = sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %*s %4095s", &at.begin, &at.end, may, path);
-        if (fields < 4 || may[1] == 'w' || !((files && *path == '/') || strncmp(path, "[v", 2) == 0)) continue;
+        if (fields < 4 || may[1] == 'w' || !((files && *path == '/') || always(path))) continue;
         if (count > 0 && ranges[count - 1].end == at.begin)
             ranges[count - 1].end = at.end;
         else

@@ -17,8 +17,8 @@ bool confine_self(const char *folder, bool on_gpu);
 /* The program's code is not changed by what it loads: modules, from their constructors on, cannot make memory writable that is
  * mapped from files and not writable now, nor map or unmap anything there. So no function of the harness or of libc is replaced, be
  * it in its code or in what the loader has filled in (RELRO). By seccomp; nobody traces this process or another from within (on a
- * GPU /proc/self/mem stays open). What the harness keeps in writable memory is not covered. files: false: the kernel's clock
- * alone, for a library's worker. For good, and for what this process starts. False: not kept, because the kernel has no seccomp, or
- * a tool is preloaded (LD_PRELOAD), which may have to change code.
+ * GPU /proc/self/mem stays open). What the harness keeps in writable memory is not covered. files: false: the kernel's clock,
+ * librungs_measure.so and what a library's worker keeps. For good, and for what this process starts. False: not kept, because the
+ * kernel has no seccomp, or a tool is preloaded (LD_PRELOAD), which may have to change code.
  */
 bool confine_code(bool files);

@@ -29,11 +29,30 @@ def reply(samples=(), clock=None, why_none=None, sm_mhz=None, calls_per_sample=1
     }
 
 
+# Functions of librungs_measure.so, looked up before the peer is imported; a build without CUDA has not all.
+CALLED = (
+    *("status_message", "status_word", "mode_parse", "samples_free", "vary_offsets", "vary_gpu", "digest_of"),
+    *(
+        "measure_gpu",
+        "measure_cpu",
+        "measure_vary",
+        "measure_varied",
+        "measure_rewritten",
+        "measure_watch",
+        "measure_worked",
+    ),
+    *("measure_look_at_handlers", "measure_check_handlers", "disturb_gpu", "disturb_gpu_end"),
+    *("move_gpu", "fill_gpu", "wait_gpu", "free_gpu"),
+)
+
+
 class Measure:
     """librungs_measure.so, at this path."""
 
     def __init__(self, measure):
         self.c = ctypes.CDLL(measure)
+        for name in CALLED:
+            getattr(self.c, name, None)
         self.c.status_message.restype = self.c.status_word.restype = ctypes.c_char_p
 
     def expect_ok(self, status):
@@ -183,7 +202,7 @@ class Jax(Gpu, Library):
         self.ready = jax.block_until_ready
         self.increment = jax.jit(lambda array: array + 1, donate_argnums=0)
         self.flushed = jax.numpy.zeros(FLUSH_BYTES, dtype="uint8")
-        self.little = jax.numpy.zeros(1, dtype="uint8")
+        self.little, self.kept = jax.numpy.zeros(1, dtype="uint8"), None
 
     def wait(self):  # a device does one program after the other: when this one is done, so are those before it
         self.little = self.ready(self.increment(self.little))

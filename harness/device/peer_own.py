@@ -1,8 +1,10 @@
 """peer_own.py - what the harness calls in a peer's process, kept before the peer is imported: one that replaces a function would compute where no clock
-runs. Seen is what Python's own means change; SECURITY.md says what is not."""
+runs. Seen is what Python's own means change, by C code (harness/measure/kept.c); SECURITY.md says what is not."""
 
 import contextlib
 import ctypes
+import functools
+import gc
 import operator
 import os
 import pathlib
@@ -10,6 +12,7 @@ import signal
 import sys
 import types
 from _ctypes import CFuncPtr
+from typing import NamedTuple
 
 from peer_protocol import Failure
 
@@ -18,13 +21,19 @@ READERS = (
     "contextlib",
     "ctypes",
     "functools",
+    "gc",
+    "json",
+    "json.decoder",
+    "json.encoder",
     "math",
     "random",
     "pyarrow",
     "pyarrow.compute",
     "pyarrow.types",
-)  # of results
-CODE, IS = operator.attrgetter("__code__"), operator.is_
+)  # of results, and of what the parent says
+NEAR, FURTHER, DEEP = range(3)  # what reads results; the libraries; what makes inputs
+CHANGING = ("call", "case")  # attributes of the worker, by case
+IS = operator.is_
 OF_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes cannot be changed
 
 
@@ -52,7 +61,7 @@ DLADDR = ctypes.CDLL(None).dladdr
 DLADDR.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)]
 
 
-FAULTS = (signal.SIGSEGV, signal.SIGBUS)  # of reading
+FAULTS, ALL = (signal.SIGSEGV, signal.SIGBUS), frozenset(signal.valid_signals())  # of reading
 GET_HANDLER, HANDLER_BYTES = 305, 168  # in NumPy's table of functions; of a name, a version, and addresses
 
 
@@ -71,11 +80,16 @@ def handler_of(number):
     """(Python's, the kernel's with the address of any code's) of a signal."""
     action = ctypes.create_string_buffer(SIGACTION_BYTES)
     SIGACTION(number, None, action)
-    return signal.getsignal(number), action
+    return signal.getsignal(number), action.raw
 
 
 def address_in(action):
-    return ctypes.c_void_p.from_buffer(action).value
+    return int.from_bytes(action[: ctypes.sizeof(ctypes.c_void_p)], sys.byteorder)
+
+
+def is_handler(number, was_python, was):
+    python, action = handler_of(number)
+    return python is was_python and address_in(action) == address_in(was)
 
 
 def folders_of_packages():
@@ -85,7 +99,7 @@ def folders_of_packages():
         for module in [*sys.modules.values()]
         if hasattr(module, "__path__") and hasattr(module, "__file__")
     )
-    return {pathlib.Path(file).resolve().parents[1] for file in files if file}
+    return frozenset(pathlib.Path(file).resolve().parents[1] for file in files if file)
 
 
 def file_of(address):
@@ -94,135 +108,244 @@ def file_of(address):
     return pathlib.Path(os.fsdecode(ctypes.string_at(info[0]))).resolve() if DLADDR(address, info) and info[0] else None
 
 
-class Calls:
+class Calls(NamedTuple):
     """Functions of C and how ctypes calls them: what it is told to do with a result, or with what is given, may be Python code."""
 
-    def __init__(self, name, names):
-        self.name, self.names = name, names
-        self.kept = {name: self.ways(function) for name, function in self.found()}
+    name: str
+    names: dict
+    kept: tuple
 
-    def found(self):
-        return [(name, value) for name, value in self.names.items() if isinstance(value, CFuncPtr)]
-
-    @staticmethod
-    def ways(function):
-        return function.errcheck, function.restype, function.argtypes
+    @classmethod
+    def of(cls, name, names):
+        return cls(name, names, tuple((key, value, ways(value)) for key, value in found_in(names)))
 
     def changed(self):
         """Those that were called in another way."""
-        return [name for name, now in self.found() if self.kept.get(name, self.ways(now)) != self.ways(now)]
+        return [
+            key
+            for key, value, kept in self.kept
+            if self.names.get(key) is not value or not all(map(IS, ways(value), kept))
+        ]
 
 
-class Place:
-    """Functions of a module or a class under their names, and their code; in libraries so many that nothing is asked of each in Python."""
+def found_in(names):
+    return [(name, value) for name, value in names.items() if isinstance(value, CFuncPtr)]
 
-    def __init__(self, thing, found):
-        self.where, self.names = thing.__name__, vars(thing)
-        self.keys, self.kept = zip(*found, strict=True)
-        self.functions = [value for value in self.kept if is_python(value)]
-        self.codes = [*map(CODE, self.functions)]
-        self.known = frozenset(self.names)
-        self.inherited = {name for base in getattr(thing, "__mro__", ())[1:] for name in vars(base)} - self.known
 
-    def is_kept(self):
-        if not self.names.keys() <= self.known and self.hides():
-            return False
-        return all(map(IS, map(self.names.get, self.keys), self.kept)) and all(
-            map(IS, map(CODE, self.functions), self.codes)
-        )
+def ways(function):
+    return function.errcheck, function.restype, function.argtypes
+
+
+class Class(NamedTuple):
+    """A class, and which new names would be found before those of a base, or of an object."""
+
+    where: str
+    names: types.MappingProxyType
+    known: frozenset
+    inherited: frozenset
+
+    @classmethod
+    def of(cls, thing):
+        names = vars(thing)
+        known = frozenset(names)
+        inherited = frozenset(name for base in thing.__mro__[1:] for name in vars(base)) - known
+        return cls(thing.__name__, names, known, inherited)
 
     def hides(self):
-        """New names that are found before those of a base, or of an object."""
         new = self.names.keys() - self.known
         return [name for name in new if name in self.inherited or hasattr(type(self.names[name]), "__set__")]
-
-    def replaced(self):
-        """Its first name that stands for another function, or else the first function with another code, or else a new name."""
-        others = [name for name, value in zip(self.keys, self.kept, strict=True) if self.names.get(name) is not value]
-        changed = [f.__name__ for f, code in zip(self.functions, self.codes, strict=True) if CODE(f) is not code]
-        return (others + changed + self.hides())[0]
 
 
 def everything_of(names):
     return list(names.items())
 
 
-def places(modules, kept_of=functions_of):
-    things = {id(thing): thing for module in modules for thing in (module, *classes_of(module))}.values()
-    return [Place(thing, found) for thing in things if (found := kept_of(vars(thing)))]
+def dictionary_of(thing):
+    """What vars() of a class shows."""
+    names = vars(thing)
+    return names if isinstance(names, dict) else next(iter(gc.get_referents(names)))
+
+
+def twin(code):
+    """A copy that nothing runs, in memory of its own."""
+    parts = (twin(part) if isinstance(part, types.CodeType) else part for part in code.co_consts)
+    return code.replace(
+        co_code=bytes(bytearray(code.co_code)), co_consts=tuple(parts), co_names=tuple(list(code.co_names))
+    )
+
+
+def functions_in(value, seen):
+    """It, if Python wrote it, and those that it calls for others."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, (staticmethod, classmethod, property, functools.partial, types.MethodType)):
+        for name in ("__func__", "fget", "fset", "func"):
+            yield from functions_in(getattr(value, name, None), seen)
+    if is_python(value):
+        yield value
+        for cell in value.__closure__ or ():
+            with contextlib.suppress(ValueError):  # it is empty
+                yield from functions_in(cell.cell_contents, seen)
+
+
+class Keeper:
+    """harness/measure/kept.c."""
+
+    def __init__(self, measure):
+        self.c = ctypes.PyDLL(measure)
+        thing, number = ctypes.py_object, ctypes.c_int
+        self.c.status_message.restype = self.c.status_word.restype = ctypes.c_char_p
+        self.c.kept_names.argtypes = [*[thing] * 5, number, ctypes.c_bool]
+        self.c.kept_function.argtypes = [thing, thing, thing, thing, number]
+        self.c.kept_seal.argtypes = [number, thing, thing, thing]
+        self.confine, self.c.confine_code.argtypes = self.c.confine_code, [ctypes.c_bool]
+        self.c.kept_expect.restype = self.c.kept_forget.restype = None
+        self.seen = [set(), set()]
+        self.expect_ok(self.c.kept_open())
+
+    def expect_ok(self, status):
+        if status:
+            raise Failure(self.c.status_word(status).decode(), self.c.status_message().decode())
+
+    def names(self, where, dictionary, keys, rank, owner=None, whole=False, changing=()):
+        """whole: no other name may come."""
+        owner = ctypes.py_object() if owner is None else owner
+        self.expect_ok(self.c.kept_names(where, dictionary, tuple(keys), tuple(changing), owner, rank, whole))
+
+    def functions(self, where, values, rank, twins=False):
+        """twins: their code is compared, too."""
+        for value in values:
+            found = functions_in(value, self.seen[1]) if twins else [value] if is_python(value) else []
+            for function in found:
+                copy = twin(function.__code__) if twins else ctypes.py_object()
+                if twins or id(function) not in self.seen[0]:
+                    self.expect_ok(self.c.kept_function(where, function.__name__, function, copy, rank))
+                self.seen[0].add(id(function))
+
+    def places(self, things, found_in, rank, twins=False, whole=False):
+        """What of the names of modules and classes found_in() gives."""
+        for thing in things:
+            if found := found_in(vars(thing)):
+                names, values = zip(*found, strict=True)
+                self.names(thing.__name__, dictionary_of(thing), names, rank, whole=whole)
+                self.functions(thing.__name__, values, rank, twins)
+
+    def object(self, thing, others=(), rank=NEAR):
+        """Its class, and of its attributes those that stand for something to be called, or for one of the others; it gets no more."""
+        kinds = (types.ModuleType, ctypes.CDLL, tuple, frozenset, bytes)
+        names = [
+            name
+            for name, value in vars(thing).items()
+            if callable(value) or isinstance(value, kinds) or any(value is other for other in others)
+        ]
+        names = [name for name in names if name not in CHANGING]
+        others = [name for name in vars(thing) if name not in names]
+        self.names(type(thing).__qualname__, vars(thing), names, rank, thing, True, others)
+        self.functions(type(thing).__qualname__, [vars(thing)[name] for name in names], rank)
+
+    def seal(self, replies):
+        self.expect_ok(self.c.kept_seal(replies, None, sys.getprofile, sys.gettrace))
+        self.confine(False)
+        self.seen = [set(), set()]
+
+    def forget(self):
+        """What was told since seal()."""
+        self.c.kept_forget()
+        self.seen = [set(), set()]
+
+
+def things_in(modules):
+    return {id(thing): thing for module in modules for thing in (module, *classes_of(module))}.values()
 
 
 class Own:
     """All names of the harness's modules, of the classes that these define and of types; functions of libraries, of the modules that they use, and,
-    deep, of all modules of the form's library, which makes the inputs; objects have none in place of their class's."""
+    deep, of all modules of the form's library, which makes the inputs; objects have none in place of their class's. What Python code can change
+    without a trace is looked at in C; here what a class inherits, and what is no name."""
 
-    def __init__(self, modules, libraries, objects, form):
+    def __init__(self, keeper, modules, libraries, objects, form):
+        self.keeper, self.expect_names = keeper, keeper.c.kept_expect
         used = (value for module in modules for value in vars(module).values() if isinstance(value, types.ModuleType))
         used = [*used, *(sys.modules[name] for name in LIBRARIES if name in sys.modules)]
         deep = [m for name, m in sys.modules.items() if form in LIBRARIES and name.split(".")[0] == form]
-        libraries = (*libraries, *(sys.modules[name] for name in READERS if name in sys.modules))
+        readers = [sys.modules[name] for name in READERS if name in sys.modules]
+        used = [module for module in used if module not in (*modules, *readers)]
         whole = [thing for thing in libraries if isinstance(thing, type)]
-        self.near = places((*modules, *whole), everything_of) + places([m for m in libraries if m not in whole])
-        self.kept, self.deep = places(used), places(deep)
-        self.named = {name: sys.modules[name] for name in (*LIBRARIES, *READERS) if name in sys.modules}
-        self.objects = [
-            (type(thing).__qualname__, vars(thing), {n for n, v in functions_of(vars(type(thing))) if is_python(v)})
-            for thing in objects
-        ]
-        self.handlers = {number: handler_of(number) for number in signal.valid_signals()}
+        libraries = [thing for thing in libraries if thing not in whole]
+        keeper.places(things_in(modules), everything_of, NEAR, twins=True, whole=True)
+        keeper.places(things_in(readers), functions_of, NEAR, twins=True)
+        keeper.places(whole, everything_of, NEAR)
+        for rank, found in enumerate((libraries, used, deep)):
+            keeper.places(things_in(found), functions_of, rank)
+        ranks = (things_in(found) for found in ((*whole, *readers, *libraries), used, deep))
+        self.classes = tuple(tuple(Class.of(thing) for thing in things if isinstance(thing, type)) for things in ranks)
+        known = {id(module) for module in (*modules, *readers, sys.modules["numpy"])}
+        names = [name for name, module in sys.modules.items() if id(module) in known or name in LIBRARIES]
+        keeper.names("sys.modules", sys.modules, names, NEAR)
+        self.handlers = tuple((number, *handler_of(number)) for number in signal.valid_signals())
         self.folders, self.put_back = folders_of_packages(), False
-        self.native = [Calls(module.__name__, vars(module)) for module in (*modules, ctypes)]
         self.read_allocator = allocator_reader()
-        libraries_of_c = {thing.c for thing in objects if isinstance(getattr(thing, "c", None), ctypes.CDLL)}
-        self.native += [Calls(c._name or "Python", vars(c)) for c in (PYTHON, *libraries_of_c)]
+        libraries_of_c = {thing.c for thing in (keeper, *objects) if isinstance(getattr(thing, "c", None), ctypes.CDLL)}
+        self.native = (
+            *(Calls.of(module.__name__, vars(module)) for module in (*modules, ctypes)),
+            *(Calls.of(c._name or "Python", vars(c)) for c in (PYTHON, *libraries_of_c)),
+        )
+        for c in (PYTHON, *libraries_of_c):
+            keeper.names(str(c._name or "Python"), vars(c), vars(c), NEAR, whole=True)
         self.allocator = self.read_allocator()
+        self.collected = tuple(gc.callbacks)
+        self.things = (self, keeper, *objects)
+        for thing in self.things:
+            keeper.object(thing, self.things)
+
+    def keep(self, *things):
+        """Objects and functions, until keeper.forget()."""
+        for thing in things:
+            if is_python(thing):
+                self.keeper.functions(__name__, [thing], NEAR, twins=True)
+            else:
+                self.keeper.object(thing, self.things)
 
     def expect_kept(self, deep=False):
         self.expect_near()
-        self.expect_handlers(self.handlers)
-        self.expect(self.kept)
-        if deep:
-            self.expect(self.deep)
-
-    def has_handler(self, number):
-        """As it was?"""
-        (python, action), (was_python, was) = handler_of(number), self.handlers[number]
-        return python is was_python and address_in(action) == address_in(was)
+        self.expect_handlers(ALL)
+        self.expect_names(DEEP if deep else FURTHER)
+        for classes in self.classes[1 : 2 + deep]:
+            self.expect_classes(classes)
 
     def expect_handlers(self, looked_at):
         """Handlers of an installed package's own code are put back, once: LLVM sets some when Triton compiles. They may have been made to call
         the peer's, so none stays."""
-        if all(map(self.has_handler, looked_at)):
+        if all(number not in looked_at or is_handler(number, *was) for number, *was in self.handlers):
             return
-        others = {number: handler_of(number) for number in self.handlers if not self.has_handler(number)}
-        for number, (python, action) in others.items():
-            file = file_of(address_in(action)) if python is self.handlers[number][0] and not self.put_back else None
+        others = [(number, *was) for number, *was in self.handlers if not is_handler(number, *was)]
+        for number, was_python, _ in others:
+            python, action = handler_of(number)
+            file = file_of(address_in(action)) if python is was_python and not self.put_back else None
             if not file or not self.folders & set(file.parents):
                 raise Failure("check", "sets a handler of a signal, which would compute outside of every sample")
-        for number in others:
-            SIGACTION(number, self.handlers[number][1], None)
+        for number, _, action in others:
+            SIGACTION(number, action, None)
         self.put_back = True
 
     def expect_near(self):
         """What reads results."""
+        self.expect_names(NEAR)
         for calls in self.native:
             if changed := calls.changed():
                 self.refuse(calls.name, changed[0])
         self.expect_handlers(FAULTS)
         if self.read_allocator() != self.allocator:
             raise Failure("check", "sets an allocator of NumPy's, which would compute outside of every sample")
-        for name, module in self.named.items():
-            if sys.modules.get(name) is not module:
-                self.refuse("sys.modules", name)
-        self.expect(self.near)
-        for where, names, methods in self.objects:
-            if replaced := methods & names.keys():
-                self.refuse(where, min(replaced))
+        if len(gc.callbacks) != len(self.collected) or not all(map(IS, gc.callbacks, self.collected)):
+            raise Failure("check", "sets a callback of gc's, which would compute outside of every sample")
+        self.expect_classes(self.classes[0])
 
-    def expect(self, places):
-        for place in places:
-            if not place.is_kept():
-                self.refuse(place.where, place.replaced())
+    def expect_classes(self, classes):
+        for kept in classes:
+            if not kept.names.keys() <= kept.known and (hiding := kept.hides()):
+                self.refuse(kept.where, hiding[0])
 
     def refuse(self, where, name):
         raise Failure("check", f"replaces {where}.{name}: what the harness calls in this process is not to be changed")
@@ -239,9 +362,9 @@ class Hooks:
         """measure: librungs_measure.so; None: what is set past Python is not seen."""
         self.timing, self.added, self.count = False, 0, lambda: self.added
         if measure:
-            c = ctypes.CDLL(measure)
-            PYTHON.PySys_AddAuditHook(c.measure_hook, None)
-            self.count = c.measure_hooks
+            self.c = ctypes.CDLL(measure)
+            PYTHON.PySys_AddAuditHook(self.c.measure_hook, None)
+            self.count = self.c.measure_hooks
         for name in self.ALWAYS_REFUSED:
             self.guard(sys, name, lambda: True)
         self.audits, self.add_audit = [], sys.addaudithook

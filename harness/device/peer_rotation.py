@@ -14,7 +14,6 @@ from time import perf_counter
 import numpy
 import peer_protocol as wire
 from peer_forms import address_of, interface_of
-from peer_own import Calls
 from peer_protocol import Failure
 from peer_timing import Flag, Size, structure
 
@@ -52,6 +51,15 @@ def python_threads():
     }
 
 
+def declare(c):
+    """How librungs_measure.so is called here."""
+    c.measure_watch.restype, c.measure_worked.restype = None, ctypes.c_double
+    for function in (c.measure_vary, c.measure_rewritten):
+        function.restype = None
+        function.argtypes = [ctypes.POINTER(VariedInput), *[ctypes.c_void_p] * 3]
+    c.measure_varied.argtypes, c.measure_varied.restype = [ctypes.POINTER(VariedInput)], ctypes.c_void_p
+
+
 class Rotation:
     def __init__(self, sets, vary, engine, load, call, ask, offer, exchange, own):
         """sets: two dictionaries of read-only arrays, from which timed calls get theirs. vary: of the command `time`. engine: peer_timing.Engine.
@@ -61,14 +69,11 @@ class Rotation:
         self.exchange, self.engine, self.own = exchange, engine, own
         self.vary_input, self.rewrite_input = engine.c.measure_vary, engine.c.measure_rewritten
         self.on_gpu, self.collect, self.release = engine.library.on_gpu, gc.collect, exchange.release
-        self.watch, self.worked = engine.c.measure_watch, engine.c.measure_worked
-        self.watch.restype, self.worked.restype = None, ctypes.c_double
-        for function in (self.vary_input, self.rewrite_input):
-            function.restype = None
-            function.argtypes = [ctypes.POINTER(VariedInput), *[ctypes.c_void_p] * 3]
-        self.how_varied = engine.c.measure_varied
-        self.how_varied.argtypes, self.how_varied.restype = [ctypes.POINTER(VariedInput)], ctypes.c_void_p
-        own.native.append(Calls("librungs_measure.so", vars(engine.c)))
+        self.watch, self.worked, self.how_varied = (
+            engine.c.measure_watch,
+            engine.c.measure_worked,
+            engine.c.measure_varied,
+        )
         self.arrays = {
             name: numpy.empty_like(array) if how and array.size else array  # all of it is made in use()
             for how, (name, array) in zip(vary, sets[0].items(), strict=True)
@@ -76,9 +81,10 @@ class Rotation:
         self.timed, self.resting = None, {}
         self.in_calls, self.in_between, self.worked_in = 0, 0, 0  # of a mode so far: seconds, seconds, samples
         self.mode = None  # what the samples count for, if it is not the engine's own name
+        self.key, self.held, self.there, self.begin, self.slow, self.rewrites = 0, [], {}, 0, False, False
+        own.keep(self)
         gc.collect()
         gc.freeze()
-        self.there = {}
         self.use(random.getrandbits(63))
         if self.on_gpu and exchange.form.holds:
             self.go_there()

@@ -86,11 +86,11 @@ class Ranges:
 
 
 class Engine(Measure):
-    """path: librungs_measure.so. library: of peer_libraries.LIBRARIES."""
+    """path: librungs_measure.so. library: of peer_libraries.LIBRARIES. keep: peer_own.Own.keep, of what is made for a mode."""
 
     def __init__(self, path, library):
         super().__init__(path)
-        self.library = library
+        self.library, self.keep = library, None
         work, pace, samples = map(ctypes.POINTER, (MeasuredWork, SamplingPace, Samples))
         self.c.measure_gpu.argtypes = [ctypes.c_int, work, ctypes.c_void_p, pace, samples]
         self.c.measure_cpu.argtypes = [ctypes.c_int, work, pace, samples]
@@ -125,13 +125,21 @@ class Engine(Measure):
             rotation.before(place)
             library.wait()
 
-        work, out = (
-            MeasuredWork(CALL(lambda _: guarded(call)), rested=self.rested, last=bool(rotation) and not library.on_gpu),
-            Samples(),
-        )
+        def called(_):
+            return guarded(call)
+
+        def prepared(_, place):
+            return guarded(lambda: before(place.contents))
+
+        def taken(_, place):
+            return guarded(lambda: rotation.taken(place.contents, kept[0]))
+
+        if self.keep:
+            self.keep(called, prepared, taken)
+        out = Samples()
+        work = MeasuredWork(CALL(called), rested=self.rested, last=bool(rotation) and not library.on_gpu)
         if rotation:
-            work.before = BEFORE(lambda _, place: guarded(lambda: before(place.contents)))
-            work.taken = TAKEN(lambda _, place: guarded(lambda: rotation.taken(place.contents, kept[0])))
+            work.before, work.taken = BEFORE(prepared), TAKEN(taken)
             if rotation.rewrites:
                 work.between, work.between_context = self.rewrites, self.stream()
             else:

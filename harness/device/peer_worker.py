@@ -1,6 +1,6 @@
 """peer_worker.py - the worker for peers: docs/PROTOCOL.md, spoken over three inherited descriptors. One peer, one case after the other.
 
-python peer_worker.py --commands FD --replies FD --arrays FD [--measure librungs_measure.so] [--impls DIR]
+python peer_worker.py --commands FD --replies FD --arrays FD --measure librungs_measure.so [--impls DIR]
 """
 
 import argparse
@@ -27,10 +27,12 @@ from time import perf_counter
 import peer_protocol as wire
 import peer_timing
 from peer_libraries import LIBRARIES
-from peer_own import Hooks, Own
+from peer_own import FURTHER, Hooks, Keeper, Own
 from peer_protocol import Failure
 
 try:
+    import peer_bits
+    import peer_energy
     import peer_into
     import peer_rotation
 except ImportError as error:
@@ -106,10 +108,10 @@ def threads_used(before):
 
 
 class Worker:
-    def __init__(self, impls, measure, arrays, converse):
-        """arrays: the socket over which the files of a case come; converse(reply) -> the parent's next command."""
-        self.impls, self.measure, self.arrays, self.converse = impls, measure, arrays, converse
-        self.ranges = peer_timing.Ranges(measure)
+    def __init__(self, impls, measure, arrays, replies, converse):
+        """arrays: the socket over which the files of a case come; replies: the descriptor; converse(reply) -> the parent's next command."""
+        self.impls, self.measure, self.arrays, self.replies, self.converse = impls, measure, arrays, replies, converse
+        self.ranges, self.engine = peer_timing.Ranges(measure), None
         self.peer, self.facts, self.library, self.exchange, self.own, self.hooks, self.kept = [None] * 7
         self.into = None  # peer_into.Into, of a variant that writes into the harness's outputs
         self.forget()
@@ -169,28 +171,34 @@ class Worker:
         """Imports the library, starts its device and takes its types: before the peer's file is imported, which could change them."""
         from peer import import_library
 
-        if not self.exchange:
+        if not self.own:
             import_library(self.facts["framework"], self.clock)
             from peer_forms import Exchange, form_of
 
-            if self.measure:
-                ctypes.CDLL(self.measure).confine_code(ctypes.c_bool(False))
             self.library = LIBRARIES[self.clock](self.measure)
             self.exchange = Exchange(self.facts, self.measure)
             self.quiet = functools.partial(sys.modules["numpy"].errstate, all="ignore")  # what overflows calls nobody
             if self.facts.get("into"):
                 self.into = peer_into.Into(self.exchange.form)
             self.wait(None)
-            names = (__name__, "peer_forms", "peer_into", "peer_libraries", "peer_own", "peer_rotation", "peer_timing")
+            self.engine = peer_timing.Engine(self.measure, self.library)
+            peer_rotation.declare(self.engine.c)
+            names = ("bits", "energy", "forms", "into", "libraries", "own", "protocol", "rotation", "timing")
+            names = (__name__, *(f"peer_{name}" for name in names))
             memory = getattr(self.exchange.form, "memory_of", None)
             objects = (self, self.library, self.exchange, self.exchange.memory, *self.exchange.forms)
             objects += (*filter(None, [self.into, memory]),)
             kinds = {kind for form in self.exchange.forms for given in form.classes() for kind in given.__mro__}
             clocks = [torch.cuda.Event] if (torch := sys.modules.get("torch")) else []
             clocks += [kind for kind in vars(self.library).values() if isinstance(kind, type)]
-            self.hooks = Hooks(self.measure)
+            self.hooks, keeper = Hooks(self.measure), Keeper(self.measure)
+            objects += (self.engine, self.hooks)
             libraries = (builtins, sys.modules["numpy"], *clocks, *kinds)
-            self.own = Own([sys.modules[name] for name in names], libraries, objects, form_of(self.facts))
+            self.own = Own(keeper, [sys.modules[name] for name in names], libraries, objects, form_of(self.facts))
+            self.engine.keep = self.own.keep
+            keeper.object(self, self.own.things)
+            keeper.object(self.engine, self.own.things)
+            keeper.seal(self.replies)
 
     def call_into(self):
         if self.peer.run(self.state, self.exchange.given, self.into.given) is not None:
@@ -252,6 +260,8 @@ class Worker:
     def end(self, _):
         """Nothing of the case is left but what libraries keep: their caches of memory are emptied, and the reply has what stays."""
         self.forget()
+        if self.own:
+            self.own.keeper.forget()
         gc.collect()
         if library := sys.modules.get("torch"):
             if library.cuda.is_initialized():
@@ -354,10 +364,11 @@ class Worker:
         return {wire.KEY_OK: True, wire.KEY_TIMING: timing}
 
     def rotation(self, command):
+        self.own.keeper.forget()
         return peer_rotation.Rotation(
             self.sets,
             command[wire.KEY_VARY],
-            peer_timing.Engine(self.measure, self.library),
+            self.engine,
             self.give,
             lambda: self.wait(self.call()),
             self.ask,
@@ -368,8 +379,6 @@ class Worker:
 
     def energy(self, command):
         """Calls on inputs of other states, where the library's can be rewritten; the last of each batch, which is read, on those of the key."""
-        import peer_energy
-
         rotation, kept = self.rotation(command), [None]
         rotation.use(command[wire.KEY_KEY])
         if rotation.rewrites:
@@ -396,16 +405,13 @@ class Worker:
         return {wire.KEY_OK: True, wire.KEY_ENERGY: told, **shared}
 
     def bits(self, command):
-        import peer_bits
-
         def call():
             outputs = self.call()
             self.wait(outputs)
             return outputs
 
         self.give(self.sets[0])
-        engine = peer_timing.Engine(self.measure, self.library)
-        told, outputs = peer_bits.Repeats(call, engine, self.exchange, self.outputs).take(command)
+        told, outputs = peer_bits.Repeats(call, self.engine, self.exchange, self.outputs).take(command)
         self.exchange.expect_inverse()
         return {wire.KEY_OK: True, wire.KEY_BITS: told, **(self.shared(outputs) if told[wire.KEY_DIFFER] else {})}
 
@@ -545,7 +551,7 @@ def main():
     parser.add_argument("--commands", type=int, required=True)
     parser.add_argument("--replies", type=int, required=True)
     parser.add_argument("--arrays", type=int, required=True)
-    parser.add_argument("--measure")
+    parser.add_argument("--measure", required=True)
     parser.add_argument("--impls", type=pathlib.Path, default=ROOT / "impls")
     args = parser.parse_args()
     for descriptor in (args.commands, args.replies, args.arrays):
@@ -559,9 +565,13 @@ def main():
             print(json.dumps(reply, allow_nan=False), file=replies, flush=True)
             return json.loads(commands.readline() or CLOSE)
 
-        worker = Worker(args.impls, args.measure, socket.socket(fileno=args.arrays), converse)
+        worker = Worker(args.impls, args.measure, socket.socket(fileno=args.arrays), args.replies, converse)
+        expect_names, answered = ctypes.PyDLL(args.measure).kept_expect, 0  # in a frame, which nothing replaces
         command = json.loads(commands.readline() or CLOSE)
         while command.get(wire.KEY_DO) != wire.DO_CLOSE:
+            if answered > 3:  # hello, open, supports, prepare: nothing is judged yet
+                expect_names(FURTHER)
+            answered += 1
             command = converse(answer(worker, command))
         print(json.dumps({wire.KEY_OK: True}), file=replies, flush=True)
     leave(0)

@@ -97,7 +97,7 @@ size_t measure_fewer(size_t calls);
 Status measure_calls(const MeasuredWork *work, size_t calls, double *seconds);
 Status measure_gpu_calls(const MeasuredWork *work, size_t calls, void *stream, double *seconds);
 void samples_free(Samples *samples);
-/* For the workers of Python libraries: vary_input() and vary_all() (base/vary.h). */
+/* For the workers of Python libraries: vary_input() and vary_all() (base/vary.h), if what the harness calls is as it was. */
 typedef struct VariedInput {
     int how, input, dtype; /* VaryHow, its number, DType */
     uint64_t key;
@@ -125,7 +125,8 @@ Status free_gpu(size_t *bytes);
 void measure_watch(void);
 /* MeasuredWork's rested(). */
 Status measure_rested(void *unused);
-/* Around a sample of a library, before Python goes on, which would run a handler that takes itself away. */
+/* Around a sample of a library, before Python goes on, which would run a handler that takes itself away; and is what the harness
+ * calls as it was (measure/kept.h)? */
 void measure_look_at_handlers(void);
 Status measure_check_handlers(void);
 /* An audit hook of Python's, which counts those that are set after it. */

@@ -1,6 +1,7 @@
 /* others.c - do the threads of a library rest before its calls? And do its calls leave handlers of signals? */
 #include "base/clock.h"
 #include "base/process.h"
+#include "measure/kept.h"
 #include "measure/measure.h"
 
 #include <math.h>
@@ -68,6 +69,7 @@ Status measure_check_handlers(void) {
             return status_fail(STATUS_CHECK,
                                "in a call, sets a handler of signal %d (%s), which would compute outside of every sample", number,
                                strsignal(number));
+    kept_expect(KEPT_ALWAYS);
     return STATUS_OK;
 }
 

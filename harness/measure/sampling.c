@@ -3,6 +3,7 @@
 #include "base/ranges.h"
 #include "base/stats.h"
 #include "base/vary.h"
+#include "measure/kept.h"
 #include "op.h"
 
 #include <math.h>
@@ -173,6 +174,7 @@ static Vary how_varied(const VariedInput *input) {
 
 const Vary *measure_varied(const VariedInput *input) {
     static Vary self;
+    kept_expect(KEPT_ALWAYS);
     self = how_varied(input);
     return &self;
 }
@@ -199,6 +201,7 @@ Status measure_rewrite_gpu(void *stream, size_t state, bool called) {
 }
 
 void measure_vary(const VariedInput *input, const void *a, const void *b, void *to) {
+    kept_expect(KEPT_ALWAYS);
     const Vary self = how_varied(input);
     vary_all(&self, (DType)input->dtype, input->n, a, b, to);
 }
