@@ -243,6 +243,8 @@ def test_a_peer_without_its_module(folder, line, expected):
             str(theirs[1]),
             "--arrays",
             str(arrays[1].fileno()),
+            "--measure",
+            BUILD / "lib/librungs_measure.so",
             "--impls",
             impls,
         ],

@@ -45,6 +45,7 @@ class Form(peer_forms.Numpy):
 class Engine:
     def __init__(self, free):
         self.real, self.made_there, self.c = ctypes.CDLL(MEASURE), 0, self
+        peer_rotation.declare(self.real)
         self.library = types.SimpleNamespace(on_gpu=True, wait=lambda: None, free_bytes=lambda: free)
 
     def __getattr__(self, name):
@@ -69,7 +70,7 @@ def rotation(sets, how, free=1 << 40):
     exchange = peer_forms.Exchange({"clock": "numpy", "form": "numpy"}, MEASURE)
     exchange.form = Form()
     load = lambda arrays, is_there: None if is_there else exchange.give(arrays)  # noqa: E731
-    own = types.SimpleNamespace(expect_kept=lambda deep: None, native=[])
+    own = types.SimpleNamespace(expect_kept=lambda deep: None, keep=lambda *things: None)
     return peer_rotation.Rotation(sets, [how, 0], Engine(free), load, lambda: None, None, None, exchange, own)
 
 

@@ -9,7 +9,7 @@ import sys
 import numpy
 import pytest
 
-from program import SOURCE, call, expect, expect_error
+from program import BUILD, SOURCE, call, expect, expect_error
 
 NAMES = ["John Lee", "Madonna", "", "Jos\u00e9 N\u00fa\u00f1ez", "Jane Roe", "Ann \u65e5\u672c"]
 VISIBILITIES = ["public", "public", "public", "public", "private", "public"]
@@ -111,6 +111,8 @@ def ask(folder, returns):
             str(worker_out),
             "--arrays",
             str(theirs.fileno()),
+            "--measure",
+            BUILD / "lib/librungs_measure.so",
             "--impls",
             folder,
         ],

@@ -86,7 +86,7 @@ KINDS = [
     ),
     (
         "work between the calls",
-        r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool|herd|collector|constructor|run_ends|counts_threads|native_|overflow$|finalizer|garbage$|_deep$|dispatched|allocator|errcheck|restores|unseen|jax_inputs|waits$|property$|reading$",
+        r"helper|fault|signal|hook|patched_reader|detour|trap|ahead|process_pool|herd|collector|constructor|run_ends|counts_threads|native_|overflow$|finalizer|garbage$|_deep$|dispatched|allocator|errcheck|restores|unseen|code_swapped|code_bytes|class_swapped|attributes$|unguarded|slot$|jax_inputs|waits$|property$|reading$",
     ),
     (
         "timed calls that do less",

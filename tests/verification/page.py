@@ -58,7 +58,7 @@ PRIORITY = "It is right, and gains nothing on a machine that does nothing else: 
 JAX = "It is right, and gains nothing: on a CPU a call of JAX lasts until its result is there (n=1000003: 144 ms in `cold`; 0.08 ms were timed before)."
 WEIGHTS = "It is right, and gains nothing: families keep the places of NaN, but its loop takes 1.03 to 1.07 of the time of the same loop that blends the weights."
 PLACES = "It is right: families keep the places of NaN and infinities. It takes 0.88 to 0.96 of the time of the same loop that asks each element; `cpu_best`, which need not ask, takes a seventh (n=20011, 1000003)."
-UNSEEN = "In a process that attacks itself nothing looks for what replaces peer_own.py (SECURITY.md): it shows 0.05 of the honest time (n=1000000), in `hot` less."
+SLOT = "In a process that attacks itself nothing looks into the interpreter's own memory (SECURITY.md): it shows a quarter of the honest time in `hot` (n=20011)."
 UNHEARD = "Its times are honest: what a process says after its last reply is not read."
 AHEAD = "Of rows of full length 10 of 10 are rejected (n=20011), of short ones 16 of 40; the others take longer than the work does."
 COUNTS = "Of 10 rows (n=20011) 4 are rejected; in the others `hot` takes 18.6 to 19.8 times as long as honest, and `cold` computes each call."
@@ -85,7 +85,7 @@ REASONS = {
     "double/cpu_cheat_knows_last": LAST,
     "double/cpu_cheat_priority": PRIORITY,
     "double/peer_cheat_exit_handler": UNHEARD,
-    "double/peer_cheat_unseen": UNSEEN,
+    "double/peer_cheat_slot": SLOT,
     "ewm/cpu_cheat_weights": WEIGHTS,
     "rolling/cpu_cheat_places": PLACES,
     "double/peer_cheat_jax_later": JAX,
