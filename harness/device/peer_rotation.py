@@ -11,7 +11,6 @@ import threading
 import time
 from time import perf_counter
 
-import numpy
 import peer_protocol as wire
 from peer_forms import address_of, interface_of
 from peer_protocol import Failure
@@ -75,7 +74,7 @@ class Rotation:
             engine.c.measure_varied,
         )
         self.arrays = {
-            name: numpy.empty_like(array) if how and array.size else array  # all of it is made in use()
+            name: array.copy() if how and array.size else array  # pages where this thread runs, as a library's own are
             for how, (name, array) in zip(vary, sets[0].items(), strict=True)
         }
         self.timed, self.resting = None, {}
