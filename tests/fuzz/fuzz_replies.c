@@ -102,7 +102,10 @@ void fuzz_replies(const uint8_t *bytes, size_t size) {
     for (int asked = 0; asked < 3 && status == STATUS_OK; asked++) {
         REQUIRE(child_helpers(child).count == 0 && child_seconds(child) >= 0);
         REQUIRE(child_pause(child)); /* which the next question undoes */
-        status = child_ask(child, json_incref(command), SECONDS, &reply);
+        double seconds = 0;
+        status = asked == 1 ? child_time(child, json_incref(command), 1e-6, SECONDS, &seconds, &reply)
+                            : child_ask(child, json_incref(command), SECONDS, &reply);
+        REQUIRE(status != STATUS_OK || seconds >= 0);
         if (status == STATUS_OK)
             REQUIRE(json_is_object(reply) && json_is_true(json_object_get(reply, "ok")));
         else
