@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,6 +88,13 @@ void process_stand_aside(int descriptor) {
     dup2(descriptor, STDIN_FILENO);
     if (close_range(STDIN_FILENO + 1, ~0U, 0) != 0)
         for (int fd = STDIN_FILENO + 1; fd < 1024; fd++) close(fd); /* a kernel before 5.9 */
+}
+
+void process_stay_awake(int descriptor) {
+    static const double SECONDS = 1e-3;
+    struct pollfd wait_for = {.fd = descriptor, .events = POLLIN};
+    const double end = clock_seconds() + SECONDS;
+    while (clock_seconds() < end && poll(&wait_for, 1, 0) == 0) sched_yield(); /* to who writes, on one processor */
 }
 
 static _Noreturn void give_up(int failed) {

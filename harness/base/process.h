@@ -25,6 +25,8 @@ Status process_capture(const char *const argv[], const ProcessLimits *limits, Te
 /* In a forked child that watches over other processes: gives it a session of its own, lets it ignore the signals that would end it,
  * makes `descriptor` its stdin, and closes all others. */
 void process_stand_aside(int descriptor);
+/* Until something can be read there, a millisecond at most, without sleep: to wake takes longer than what is timed. */
+void process_stay_awake(int descriptor);
 
 enum { PIDS_MAX = 1024 };
 

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,9 +195,9 @@ static Status take_line(Child *child, json_t **reply) {
 
 /* Looks at the limits whenever it has waited, and once a reply is here: a look takes longer than a short call, which is timed by
  * this process, too. */
-static Status read_line(Child *child, double awake, double deadline, double timeout, json_t **reply) {
+static Status read_line(Child *child, bool awake, double deadline, double timeout, json_t **reply) {
     struct pollfd wait_for = {.fd = child->process.replies, .events = POLLIN};
-    while (clock_seconds() < awake && poll(&wait_for, 1, 0) == 0) sched_yield(); /* to the worker, on one processor */
+    if (awake) process_stay_awake(child->process.replies);
     for (;;) {
         TRY(take_line(child, reply));
         if (*reply) return check_limits(child, INFINITY, timeout);
@@ -234,7 +233,7 @@ static Status worker_says(const json_t *reply) {
     return status_fail(code, "%s", *error ? error : "failed without a message");
 }
 
-static Status ask(Child *child, const json_t *command, double awake_seconds, double timeout_seconds, json_t **reply) {
+static Status ask(Child *child, const json_t *command, bool awake, double timeout_seconds, json_t **reply) {
     *reply = NULL;
     if (child->process.pid <= 0) return status_fail(STATUS_INTERNAL, "the worker has ended");
     TRY(memory_check()); /* a command that lacks a part asks for something else */
@@ -246,7 +245,7 @@ static Status ask(Child *child, const json_t *command, double awake_seconds, dou
     const int sent = dprintf(child->process.commands, "%s\n", text);
     memory_free(text);
     if (sent < 0) return died(child);
-    TRY(read_line(child, child->asked + awake_seconds, child->asked + timeout_seconds, timeout_seconds, reply));
+    TRY(read_line(child, awake, child->asked + timeout_seconds, timeout_seconds, reply));
     const Status status = worker_says(*reply);
     if (status != STATUS_OK) {
         json_decref(*reply);
@@ -256,13 +255,13 @@ static Status ask(Child *child, const json_t *command, double awake_seconds, dou
 }
 
 Status child_ask(Child *child, json_t *command, double timeout_seconds, json_t **reply) {
-    const Status status = ask(child, command, 0, timeout_seconds, reply);
+    const Status status = ask(child, command, false, timeout_seconds, reply);
     json_decref(command);
     return status;
 }
 
-Status child_time(Child *child, json_t *command, double awake_seconds, double timeout_seconds, double *seconds, json_t **reply) {
-    const Status status = ask(child, command, awake_seconds, timeout_seconds, reply);
+Status child_time(Child *child, json_t *command, bool awake, double timeout_seconds, double *seconds, json_t **reply) {
+    const Status status = ask(child, command, awake, timeout_seconds, reply);
     json_decref(command);
     *seconds = child->answered - child->asked;
     return status;

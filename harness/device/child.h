@@ -28,9 +28,8 @@ void child_hand(Child *child, const int *files, int count);
  * says; STATUS_UNSUPPORTED for a skip. STATUS_DEVICE "crashed: signal 11 (Segmentation fault)", "timed out after 60 s", "exceeded 8
  * GiB of memory", "ended with exit code 3" otherwise, followed by the end of what it printed; the child is dead then. */
 Status child_ask(Child *child, json_t *command, double timeout_seconds, json_t **reply);
-/* The same with the seconds from the command to its whole reply. For the first awake_seconds this process does not sleep: to wake
- * takes longer than a short call. */
-Status child_time(Child *child, json_t *command, double awake_seconds, double timeout_seconds, double *seconds, json_t **reply);
+/* The same with the seconds from the command to its whole reply. awake: see process_stay_awake(). */
+Status child_time(Child *child, json_t *command, bool awake, double timeout_seconds, double *seconds, json_t **reply);
 /* Raises the memory limit, if there is one, by what the harness itself is about to take in the worker. */
 void child_allow(Child *child, size_t more_bytes);
 /* Has it started no other process that still runs? */

@@ -64,7 +64,7 @@ static Status take(void *context, Sample *sample) {
     const size_t calls = measure_fewer(session->calls);
     const bool rewrites = work->between && calls > 1;
     double all;
-    if (session->sweep && !cache_sweep(session->sweep, session->sweep_words)) return status_fail(STATUS_CHECK, CACHE_SWEEP_CHANGED);
+    if (session->sweep) TRY(cache_sweep(session->sweep, session->sweep_words));
     if (work->rested) TRY(work->rested(work->context));
     if (work->last) return take_last(session, sample);
     if (rewrites) {

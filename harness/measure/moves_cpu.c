@@ -172,8 +172,9 @@ static void sweep(void *context, size_t begin, size_t end) {
     __atomic_fetch_add(&self->sum, sum, __ATOMIC_RELAXED);
 }
 
-bool cache_sweep(const uint64_t *words, size_t count) {
+Status cache_sweep(const uint64_t *words, size_t count) {
     Sweep all = {.words = words};
     shares_run(count, 1, sweep, &all);
-    return all.sum == (uint64_t)count * (count - 1) / 2;
+    if (all.sum == (uint64_t)count * (count - 1) / 2) return STATUS_OK;
+    return status_fail(STATUS_CHECK, "the memory that empties the caches before a cold sample was changed");
 }

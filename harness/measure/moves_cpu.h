@@ -2,7 +2,8 @@
  * -march as the CPU variants. */
 #pragma once
 
-#include <stdbool.h>
+#include "base/status.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,5 @@ size_t cache_sweep_bytes(void);
 uint64_t *cache_sweep_open(size_t *words);
 /* Reads the words on every core that OpenMP would use, so that private caches are turned over as well as the shared ones, on
  * threads that end with it (base/shares.h). It does not write: dirty lines would be left for the measured work to write back.
- * False: they are not what was written there, so that other memory may have been read. */
-#define CACHE_SWEEP_CHANGED "the memory that empties the caches before a cold sample was changed"
-bool cache_sweep(const uint64_t *words, size_t count);
+ * STATUS_CHECK: they are not what was written there, so that other memory may have been read. */
+Status cache_sweep(const uint64_t *words, size_t count);

@@ -18,8 +18,7 @@ static const double BURST_SECONDS = 2e-3; /* of calls, for some bursts to meet n
 static const double REPLY_SECONDS = 1e-4; /* that a reply may take longer where calls leave threads */
 static const double FAR = 64;
 static const double OWN_MOST_SECONDS = 5e-6;
-static const double AWAKE_SECONDS = 1e-3;    /* of this process, where the calls do not need its processor */
-static const double RESTORED_SECONDS = 1e-9; /* a byte of an array that is updated in place */
+static const double RESTORED_SECONDS = 1e-9;                           /* a byte of an array that is updated in place */
 static const double ALONE = 2, ALONE_CHECKED = 1.5, ALONE_COLD = 1.25; /* caches are not as warm as back to back */
 static const double ALONE_SECONDS = 5e-6, COOL_SECONDS = 2e-6, BEGIN_SECONDS = 2e-7, WAKING_SECONDS = 3e-4;
 static const double AGREES_COLD = 1.05, FORGED_COLD = 1.5, COLD_SLACK = 0.1, COLD_TEAM_SECONDS = 3e-5; /* a team is to be woken */
@@ -57,7 +56,7 @@ static Status time_calls_on(Session *s, const Calls *calls, double timeout, Outs
     reply = NULL;
     json_t *go = json_pack("{s:s}", KEY_DO, DO_CONTINUE);
     const double cpu = child_seconds(s->worker->child);
-    TRY(child_time(s->worker->child, go, s->row->threads == 1 ? AWAKE_SECONDS : 0, timeout, &out->seconds, &reply));
+    TRY(child_time(s->worker->child, go, s->row->threads == 1, timeout, &out->seconds, &reply));
     out->cpu = child_seconds(s->worker->child) - cpu, out->said = json_number_value(json_object_get(reply, KEY_SECONDS));
     json_decref(reply);
     return STATUS_OK;
@@ -99,15 +98,18 @@ static double of_a_call(const Session *s, const Outside *run, size_t calls) {
     return (s->row->threads == 1 ? fmin(run->seconds, run->cpu) : run->seconds) / (double)calls;
 }
 
-static void refuse(Session *s, double least, double said, bool clocks_agree) {
+/* Samples that say less than this process. */
+static void refuse_samples(Session *s, Mode mode, double seconds) {
     char reason[256];
-    const ModeTiming *hot = &s->row->timing[MODE_HOT];
-    if (clocks_agree)
-        snprintf(reason, sizeof reason, "in timing, hot: a call takes %.3g s by the parent's clock, and its samples say %.3g s",
-                 least, hot->stats.median);
-    else
-        snprintf(reason, sizeof reason, "in timing, hot: a call takes %.3g s by the parent's clock, and %.3g s by the worker's",
-                 least, said);
+    snprintf(reason, sizeof reason, "in timing, %s: a call takes %.3g s by the parent's clock, and its samples say %.3g s",
+             mode_name(mode), seconds, s->row->timing[mode].stats.median);
+    decide(s, VERDICT_FAIL, reason);
+}
+
+static void refuse_clock(Session *s, double seconds, double said) {
+    char reason[256];
+    snprintf(reason, sizeof reason, "in timing, hot: a call takes %.3g s by the parent's clock, and %.3g s by the worker's",
+             seconds, said);
     decide(s, VERDICT_FAIL, reason);
 }
 
@@ -186,7 +188,10 @@ static Status compare_clocks(Session *s, double timeout, bool last, bool *far, d
         below = below && now > FORGED * sample;
     }
     *far = clocks_agree && below && !last;
-    if (!*far && (!clocks_agree || below)) refuse(s, now, now - fmin(unsaid, now), clocks_agree);
+    if (!clocks_agree)
+        refuse_clock(s, now, now - fmin(unsaid, now));
+    else if (below && last)
+        refuse_samples(s, MODE_HOT, now);
     return STATUS_OK;
 }
 
@@ -234,25 +239,22 @@ static Status compare_alone(Session *s, double timeout, double least) {
     return STATUS_OK;
 }
 
+/* Of any inputs. */
+static Status time_one_cold(Session *s, bool left_out, double timeout, Outside *out) {
+    return time_calls_on(s, &(Calls){.set = ANY, .count = 1, .left_out = left_out, .cold = true}, timeout, out);
+}
+
 /* A cold call from outside, as its samples are taken: the least so far. */
 static Status time_cold(Session *s, int calls, double timeout, Shortest *runs) {
     const int compared = (int)(draw_of(&s->draw, MODE_COLD, DRAW_CALLS, s->timed_calls) % (uint64_t)calls);
     Outside run;
     for (int i = 0; i < calls && !s->decided; i++) {
-        TRY(time_calls_on(s, &(Calls){.set = ANY, .count = 1, .left_out = true, .cold = true}, timeout, &run));
+        TRY(time_one_cold(s, true, timeout, &run));
         runs->without = fmin(runs->without, run.seconds);
-        TRY(i == compared ? time_compared(s, OF_COLD, 1, true, timeout, &run)
-                          : time_calls_on(s, &(Calls){.set = ANY, .count = 1, .cold = true}, timeout, &run));
+        TRY(i == compared ? time_compared(s, OF_COLD, 1, true, timeout, &run) : time_one_cold(s, false, timeout, &run));
         runs->with = fmin(runs->with, run.seconds);
     }
     return STATUS_OK;
-}
-
-static void refuse_cold(Session *s, double seconds) {
-    char reason[256];
-    snprintf(reason, sizeof reason, "in timing, cold: a call takes %.3g s by the parent's clock, and its samples say %.3g s",
-             seconds, s->row->timing[MODE_COLD].stats.median);
-    decide(s, VERDICT_FAIL, reason);
 }
 
 /* Cold calls whose time, and that of what is around them, fit into a share of the row's. */
@@ -262,7 +264,7 @@ static Status cold_calls(Session *s, double timeout, int *calls) {
     Outside run;
     for (int i = 0; i < 2; i++) {
         each = clock_seconds();
-        TRY(time_calls_on(s, &(Calls){.set = ANY, .count = 1, .left_out = true, .cold = true}, timeout, &run));
+        TRY(time_one_cold(s, true, timeout, &run));
         each = 2 * (clock_seconds() - each + s->row->timing[MODE_COLD].stats.median);
     }
     *calls = each < COLD_QUICK_SECONDS ? COLD_MOST : (int)fmin(budget / each, COLD_MOST);
@@ -288,7 +290,7 @@ static Status compare_cold(Session *s, double timeout, bool last, bool *far) {
     }
     if (runs.with - runs.without <= AGREES_COLD * median + slack && slack <= COLD_SLACK * median) cold->clock_by = CLOCK_BOTH;
     *far = forged && !last;
-    if (forged && last) refuse_cold(s, runs.with - runs.without);
+    if (forged && last) refuse_samples(s, MODE_COLD, runs.with - runs.without);
     return STATUS_OK;
 }
 
@@ -298,7 +300,8 @@ Status check_clock(Session *s, double timeout_seconds, bool last, bool *far) {
     for (int m = 0; m < MODE_COUNT; m++)
         if (timing[m].count > 0) timing[m].clock_by = CLOCK_WORKER;
     Status status = compare_cold(s, timeout_seconds, last, far);
-    if (status != STATUS_OK || s->decided || *far) return status == STATUS_UNSUPPORTED ? STATUS_OK : status;
+    if (status == STATUS_UNSUPPORTED) status = STATUS_OK; /* calls that allocate are not repeated, or the caches are too large */
+    if (status != STATUS_OK || s->decided || *far) return status;
     const double needed = 4 * fmax(AT_LEAST_SECONDS, s->first_seconds), spent = clock_seconds() - s->began,
                  meant = 2 * s->options->seconds_per_mode; /* cold and hot */
     if (s->choice->entry->backend == BACKEND_PEER || hot->count == 0 || needed > SHARE_OF_ROW * fmax(spent, meant))

@@ -1,10 +1,8 @@
 #include "worker/worker.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
+#include "base/process.h"
 
-#include <poll.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,9 +16,8 @@ bool command_read(FILE *commands, json_t **command) {
     return read;
 }
 
-bool command_read_awake(FILE *commands, double seconds, json_t **command) {
-    struct pollfd wait_for = {.fd = fileno(commands), .events = POLLIN};
-    for (const double end = clock_seconds() + seconds; clock_seconds() < end && poll(&wait_for, 1, 0) == 0;) sched_yield();
+bool command_read_awake(FILE *commands, json_t **command) {
+    process_stay_awake(fileno(commands));
     return command_read(commands, command);
 }
 

@@ -14,8 +14,7 @@
 
 enum { CANNOT = 127 };
 
-static const WorkerMeasure *measure;      /* NULL: this program takes no times */
-static const double AWAKE_SECONDS = 1e-3; /* until calls that the parent times */
+static const WorkerMeasure *measure; /* NULL: this program takes no times */
 
 /* Is anything written while the stream that the variant was given stands still? Then it works on another. Asked once, after the
  * first call, which is timed as `first`, and before timing, where such a variant would only seem to give a wrong result. */
@@ -90,7 +89,7 @@ static Status take_calls(Worker *worker, const json_t *command, const MeasuredWo
         measure->cool_end();
     TRY(work->between(work->between_context, calls - 1, false));
     command_reply(worker->replies, ready);
-    (void)command_read_awake(worker->commands, AWAKE_SECONDS, &go);
+    (void)command_read_awake(worker->commands, &go);
     json_decref(go);
     TRY(measure->calls(worker->device, work, calls, &seconds));
     json_object_set_new(reply, KEY_SECONDS, json_real(seconds));

@@ -152,8 +152,8 @@ Conditions conditions_between(const DeviceState *before, const DeviceState *afte
 
 /* The next command; NULL if it is not JSON. False: the parent is gone. */
 bool command_read(FILE *commands, json_t **command);
-/* The same, without sleep for so long: what follows is timed by who sends it. */
-bool command_read_awake(FILE *commands, double seconds, json_t **command);
+/* The same, awake (base/process.h): what follows is timed by who sends it. */
+bool command_read_awake(FILE *commands, json_t **command);
 /* Sends the reply and releases it. */
 void command_reply(FILE *replies, json_t *reply);
 Status command_params(const json_t *object, Params *params);

@@ -34,10 +34,6 @@ static void one_array(const json_t *object) {
     REQUIRE(!__builtin_mul_overflow(bytes, dtype_size(array.dtype), &bytes) && bytes == array_bytes(&array));
 }
 
-static bool read_awake(FILE *commands, json_t **command) {
-    return command_read_awake(commands, 1e-6, command);
-}
-
 /* Lines as they come through the pipe; what was read goes back as a reply, on one line. */
 static void each_line(const uint8_t *bytes, size_t size) {
     char *text = NULL;
@@ -45,7 +41,7 @@ static void each_line(const uint8_t *bytes, size_t size) {
     FILE *commands = size > 0 ? fmemopen((void *)bytes, size, "r") : NULL, *replies = open_memstream(&text, &length);
     json_t *command = NULL;
     size_t lines = 0;
-    for (; commands && (lines % 2 ? command_read : read_awake)(commands, &command); lines++)
+    for (; commands && (lines % 2 ? command_read : command_read_awake)(commands, &command); lines++)
         command_reply(replies, command ? command : json_object());
     if (commands) fclose(commands);
     fclose(replies);

@@ -103,7 +103,7 @@ void fuzz_replies(const uint8_t *bytes, size_t size) {
         REQUIRE(child_helpers(child).count == 0 && child_seconds(child) >= 0);
         REQUIRE(child_pause(child)); /* which the next question undoes */
         double seconds = 0;
-        status = asked == 1 ? child_time(child, json_incref(command), 1e-6, SECONDS, &seconds, &reply)
+        status = asked == 1 ? child_time(child, json_incref(command), true, SECONDS, &seconds, &reply)
                             : child_ask(child, json_incref(command), SECONDS, &reply);
         REQUIRE(status != STATUS_OK || seconds >= 0);
         if (status == STATUS_OK)
