@@ -1,21 +1,25 @@
-/* Idea: layout=time_major, x[T, D] with D contiguous, as models with gates have it: sums go down the columns. A block has a tile of
- * 128 bytes across and up to 256 positions (f16, bf16: 128); a lane has STEPS positions below each other, of each 16 bytes of x and
- * of gamma, so that loads are coalesced, and all are under way at once. A lane composes the maps of its positions for each of its
- * columns, lanes of a warp exchange them by shuffles, warps by shared memory. Of tiles below each other TOGETHER are a group: each
- * publishes its map, the last one the sum that leaves the group. What enters a tile follows from the maps above it in its group, so
- * that few tiles wait for one another: T / 2048 in a column. Progress: a block takes its tile from a counter when it starts, so the
- * tiles before it belong to blocks that have started.
+/* Idea: layout=time_major, x[T, D] with D contiguous, as models with gates have it: sums go down the columns. A lane has one column
+ * (f16, bf16: two) and STEPS positions below each other, all of whose loads are under way at once; a warp has 32 lanes side by
+ * side, so that a load is 128 bytes in a row (f64: 256); the warps of a block are below each other. A lane composes the maps of its
+ * positions, and warps exchange them by shared memory: no shuffles. Of tiles below each other TOGETHER are a group: each publishes
+ * its map, the last one the sum that leaves the group. What enters a tile follows from the maps above it in its group, so that few
+ * tiles wait for one another: T / 2048 in a column. Progress: a block takes its tile from a counter when it starts, so the tiles
+ * before it belong to blocks that have started.
  * Traffic: x and gamma (and reset, states) once in, y once out; a map for each column of a tile, emptied by a memset before.
- * Rounding: all in the dtype (f16 and bf16: in float); depth about STEPS + log2(n). The same bits each time.
- * Limits: layout=time_major, a discount for each element. Loads of 16 bytes only where they divide a position's D elements. After a
- *   sum beyond the range, later ones may be finite.
+ * Rounding: all in the dtype (f16 and bf16: in float); depth n. The same bits each time.
+ * Limits: layout=time_major, a discount for each element. Loads of an element each where D is odd in f16 and bf16. After a sum beyond
+ *   the range, later ones may be finite.
  * Origin: Merrill and Garland 2016, Single-pass parallel prefix scan with decoupled look-back, with groups in place of the look-back. */
-#include "common/discounted_cumsum/gates.cuh"
+#include "common/discounted_cumsum/scan.cuh"
 #include "common/published.cuh"
 
-constexpr unsigned ACROSS = 8 /* lanes side by side */, TOGETHER = 8 /* tiles of a group */;
-/* Positions of a lane. Of narrow types it has 8 columns, and their maps in registers. */
-template <typename T> constexpr unsigned STEPS = sizeof(T) == 2 ? 4 : 8;
+#include <string.h>
+
+#include <type_traits>
+
+constexpr unsigned TOGETHER = 8 /* tiles of a group */, COLUMN_THREADS_MAX = 256, COLUMN_WARPS_MAX = COLUMN_THREADS_MAX / WARP;
+template <typename T> constexpr unsigned SIDE = sizeof(T) == 2 ? 2 : 1; /* columns of a lane */
+template <typename T> constexpr unsigned COLUMNS = WARP *SIDE<T>;       /* of a tile */
 
 /* The case as the kernel sees it. Position p of a column is the element first + p step. */
 template <typename T> struct ColumnsView {
@@ -27,226 +31,227 @@ template <typename T> struct ColumnsView {
     size_t batch, n;
     long long first, step;
     unsigned across, parts; /* tiles side by side, and below each other */
-    bool packed;
-    PublishedWord *maps; /* [parts][across][columns of a tile] */
-    unsigned *started;   /* blocks, less one; at first all bits are one */
+    bool packed;            /* a lane's columns are aligned, and there are none without the others */
+    PublishedWord *maps;    /* [parts][across][columns of a tile] */
+    unsigned *started;      /* blocks, less one; at first all bits are one */
 };
 
 template <typename T> struct ColumnShared {
-    typedef SumOf<T> Sum;
-    static constexpr unsigned COLUMNS = ACROSS * VectorOf<T>::LENGTH, WARPS = GATE_THREADS_MAX / WARP;
-    Sum a[WARPS][COLUMNS], b[WARPS][COLUMNS];                     /* the map of each warp */
-    Sum above_a[TOGETHER * COLUMNS], above_b[TOGETHER * COLUMNS]; /* maps of tiles above */
-    Sum enters[WARPS][COLUMNS];                                   /* the sums that enter each warp */
+    SumOf<T> a[COLUMN_WARPS_MAX][COLUMNS<T>], b[COLUMN_WARPS_MAX][COLUMNS<T>]; /* the map of each warp */
+    SumOf<T> above_a[TOGETHER][COLUMNS<T>], above_b[TOGETHER][COLUMNS<T>];     /* maps of tiles above */
+};
+
+/* Where a lane is. */
+template <typename T, unsigned STEPS> struct ColumnPlace {
+    unsigned part, beside, warp, at; /* at: its first column in the tile */
+    size_t position, column;
+
+    __device__ ColumnPlace(const ColumnsView<T> &of, unsigned number)
+        : part(number / of.across), beside(number % of.across), warp(threadIdx.x / WARP), at(threadIdx.x % WARP * SIDE<T>),
+          position(((size_t)part * (blockDim.x / WARP) + warp) * STEPS), column((size_t)beside * COLUMNS<T> + at) {}
+    __device__ long long offset(const ColumnsView<T> &of) const {
+        return of.first + (long long)position * of.step + (long long)column;
+    }
+    __device__ bool is_whole(const ColumnsView<T> &of) const { return of.packed && position + STEPS <= of.n && column < of.batch; }
+    __device__ bool holds(const ColumnsView<T> &of, unsigned s, unsigned k) const {
+        return position + s < of.n && column + k < of.batch;
+    }
+};
+
+/* A position of a lane as it lies in memory: of elements of two bytes a register has two. */
+template <typename T> struct LaneWord {
+    std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned> bits;
+
+    __device__ T element(unsigned k) const {
+        T value;
+        if constexpr (SIDE<T> == 2) {
+            const unsigned short half = (unsigned short)(bits >> k * 16);
+            memcpy(&value, &half, sizeof value);
+        } else {
+            memcpy(&value, &bits, sizeof value);
+        }
+        return value;
+    }
+    __device__ void put(unsigned k, T value) {
+        if constexpr (SIDE<T> == 2) {
+            unsigned short half;
+            memcpy(&half, &value, sizeof half);
+            bits = k ? (bits & 0xffffu) | (unsigned)half << 16 : (bits & 0xffff0000u) | half;
+        } else {
+            memcpy(&bits, &value, sizeof value);
+        }
+    }
+    /* Has the compiler convert the elements again, where it would keep each in a register of its own. */
+    __device__ void stay_packed() {
+#ifdef __CUDA_ARCH__
+        if constexpr (SIDE<T> == 2) asm volatile("" : "+r"(bits));
+#endif
+    }
 };
 
 /* What a lane has in registers: positions that are none are identities. */
-template <typename T> struct ColumnSteps { GateVector<T> x[STEPS<T>], factor[STEPS<T>]; /* RESETS: factor of a reset: a cut */ };
+template <typename T, unsigned STEPS> struct ColumnSteps {
+    LaneWord<T> x[STEPS], factor[STEPS]; /* RESETS: factor of a reset: a cut */
+};
 
-/* Has a lane all of its positions, in aligned memory? */
-template <typename T> static __device__ bool is_whole(const ColumnsView<T> &of, size_t position, size_t column) {
-    return of.packed && position + STEPS<T> <= of.n && column < of.batch;
-}
-
-/* Where a lane's column of an array begins. */
-template <typename T> static __device__ long long offset_of(const ColumnsView<T> &of, size_t position, size_t column) {
-    return of.first + (long long)position * of.step + (long long)column;
-}
-
-/* A vector of one array, some of whose elements may be none. */
-template <typename T>
-static __device__ GateVector<T> load_some(const ColumnsView<T> &of, const T *at, size_t p, size_t column, T otherwise) {
-    GateVector<T> vector;
+template <typename T, unsigned STEPS>
+static __device__ void load_words(const ColumnsView<T> &of, const ColumnPlace<T, STEPS> &place, const T *from, T otherwise,
+                                  LaneWord<T> (&words)[STEPS]) {
+    const T *const at = from + place.offset(of);
+    if (place.is_whole(of)) {
 #pragma unroll
-    for (unsigned k = 0; k < VectorOf<T>::LENGTH; k++) vector.put(k, p < of.n && column + k < of.batch ? at[k] : otherwise);
-    return vector;
-}
-
-template <typename T>
-static __device__ void load_vectors(const ColumnsView<T> &of, const T *from, size_t position, size_t column, T otherwise,
-                                    GateVector<T> (&vectors)[STEPS<T>]) {
-    const T *const at = from + offset_of(of, position, column);
-    const bool whole = is_whole(of, position, column);
+        for (unsigned s = 0; s < STEPS; s++) words[s] = *(const LaneWord<T> *)(at + (long long)s * of.step);
+        return;
+    }
 #pragma unroll
-    for (unsigned s = 0; s < STEPS<T>; s++) {
-        const T *const here = at + (long long)s * of.step;
-        if (!whole) {
-            vectors[s] = load_some(of, here, position + s, column, otherwise);
-            continue;
-        }
-        const Pack<unsigned, 4> pack = *(const Pack<unsigned, 4> *)here;
+    for (unsigned s = 0; s < STEPS; s++) {
+        words[s] = {};
 #pragma unroll
-        for (unsigned k = 0; k < 4; k++) vectors[s].words[k] = pack.at[k];
+        for (unsigned k = 0; k < SIDE<T>; k++) words[s].put(k, place.holds(of, s, k) ? at[(long long)s * of.step + k] : otherwise);
     }
 }
 
-template <bool RESETS, typename T>
-static __device__ void load_steps(const ColumnsView<T> &of, size_t position, size_t column, ColumnSteps<T> *steps) {
-    load_vectors(of, of.x, position, column, (T)0, steps->x);
-    load_vectors(of, of.gamma, position, column, (T)1, steps->factor);
+template <bool RESETS, typename T, unsigned STEPS>
+static __device__ void load_steps(const ColumnsView<T> &of, const ColumnPlace<T, STEPS> &place, ColumnSteps<T, STEPS> *steps) {
+    load_words(of, place, of.x, (T)0, steps->x);
+    load_words(of, place, of.gamma, (T)1, steps->factor);
 #pragma unroll
-    for (unsigned s = 0; RESETS && s < STEPS<T>; s++) {
-        const unsigned char *reset = of.reset + offset_of(of, position + s, column);
+    for (unsigned s = 0; RESETS && s < STEPS; s++) {
+        const unsigned char *const reset = of.reset + place.offset(of) + (long long)s * of.step;
 #pragma unroll
-        for (unsigned k = 0; k < VectorOf<T>::LENGTH; k++) {
-            const bool cut = position + s < of.n && column + k < of.batch && reset[k];
+        for (unsigned k = 0; k < SIDE<T>; k++) {
+            const bool cut = place.holds(of, s, k) && reset[k];
             const SumOf<T> factor = wide(steps->factor[s].element(k));
             steps->factor[s].put(k, (T)(cut ? affine_cut<SumOf<T>>() : affine_factor(factor)));
         }
     }
 }
 
-/* The maps of a lane's columns. Products in the normal range were never stopped at its ends, and have met no cut: where one is not,
+/* The map of column k of a lane. A product in the normal range was never stopped at its ends, and has met no cut: where it is not,
  * all is done as Affine does it. */
-template <bool RESETS, typename T>
-static __device__ void compose(const ColumnSteps<T> &steps, Affine<SumOf<T>> (&maps)[VectorOf<T>::LENGTH]) {
+template <bool RESETS, typename T, unsigned STEPS>
+static __device__ Affine<SumOf<T>> compose(const ColumnSteps<T, STEPS> &steps, unsigned k) {
     typedef SumOf<T> Sum;
     constexpr Sum LEAST = sizeof(Sum) == 4 ? (Sum)0x1p-126 : (Sum)0x1p-1022;
-    bool plain = true;
+    Sum a = 1, b = 0;
 #pragma unroll
-    for (unsigned k = 0; k < VectorOf<T>::LENGTH; k++) {
-        Sum a = 1, b = 0;
-#pragma unroll
-        for (unsigned s = 0; s < STEPS<T>; s++) {
-            const Sum factor = wide(steps.factor[s].element(k));
-            b = factor * b + wide(steps.x[s].element(k));
-            a *= factor;
-        }
-        maps[k] = {a, b};
-        plain = plain && fabs(a) >= LEAST && fabs(a) <= AffineRange<Sum>::LARGEST;
+    for (unsigned s = 0; s < STEPS; s++) {
+        const Sum factor = wide(steps.factor[s].element(k));
+        b = factor * b + wide(steps.x[s].element(k));
+        a *= factor;
     }
-    if (plain) return;
+    if (fabs(a) >= LEAST && fabs(a) <= AffineRange<Sum>::LARGEST) return {a, b};
+    Affine<Sum> map;
 #pragma unroll
-    for (unsigned k = 0; k < VectorOf<T>::LENGTH; k++) {
-        maps[k] = Affine<Sum>();
-#pragma unroll
-        for (unsigned s = 0; s < STEPS<T>; s++) {
-            const Sum factor = wide(steps.factor[s].element(k));
-            maps[k].merge({RESETS ? factor : affine_factor(factor), wide(steps.x[s].element(k))});
-        }
+    for (unsigned s = 0; s < STEPS; s++) {
+        const Sum factor = wide(steps.factor[s].element(k));
+        map.merge({RESETS ? factor : affine_factor(factor), wide(steps.x[s].element(k))});
     }
+    return map;
 }
 
-/* The maps of a lane and of those above it in the warp, of each column. False if a product is 0 or beyond the range: maps of Plain
- * are not those of Affine then. */
-template <typename Map, typename Sum, unsigned LENGTH>
-static __device__ bool scan_lanes(const Affine<Sum> (&own)[LENGTH], Affine<Sum> (&through)[LENGTH]) {
-    bool alike = true;
+/* How many maps above a tile lead to what enters it: those of its group, and the sum that leaves the group before. */
+static __device__ unsigned maps_above(unsigned part) {
+    return part < TOGETHER ? part : part % TOGETHER + 1;
+}
+
+/* By all threads: the tile's map for those below it, then the maps above to shared memory. */
+template <typename T, unsigned STEPS>
+static __device__ void exchange(const ColumnsView<T> &of, const ColumnPlace<T, STEPS> &place, ColumnShared<T> *shared) {
+    typedef Affine<SumOf<T>> Map;
+    constexpr unsigned WORDS = sizeof(Map) / sizeof(PublishedWord);
+    const unsigned warps = blockDim.x / WARP, count = maps_above(place.part);
+    const size_t line = (size_t)of.across * COLUMNS<T>, first = (size_t)place.beside * COLUMNS<T>;
+    if (place.warp == warps - 1 && place.part + 1 < of.parts && place.part % TOGETHER != TOGETHER - 1) {
 #pragma unroll
-    for (unsigned k = 0; k < LENGTH; k++) {
-        Map map = {own[k].a, own[k].b};
-#pragma unroll
-        for (unsigned distance = ACROSS; distance < WARP; distance *= 2) {
-            Map other = shuffle<true>(map, distance);
-            other.merge(map);
-            if (threadIdx.x % WARP >= distance) map = other;
+        for (unsigned k = 0; k < SIDE<T>; k++) {
+            Map total;
+            for (unsigned w = 0; w < warps; w++) total.merge({shared->a[w][place.at + k], shared->b[w][place.at + k]});
+            publish_words(of.maps + (place.part * line + place.column + k) * WORDS, 1, total);
         }
-        through[k] = {map.a, map.b};
-        alike = alike && map.a != 0 && fabs(map.a) <= AffineRange<Sum>::LARGEST;
     }
-    return alike;
-}
-
-/* Of each column the lanes above in the warp, exclusively; the maps of the warp go to shared memory. */
-template <typename T> static __device__ void scan_warp(Affine<SumOf<T>> (&maps)[VectorOf<T>::LENGTH], ColumnShared<T> *shared) {
-    typedef SumOf<T> Sum;
-    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    Affine<Sum> through[VectorOf<T>::LENGTH];
-    const bool alike = scan_lanes<Plain<Sum>>(maps, through);
-    if (!__all_sync((unsigned)ALL_LANES, alike)) (void)scan_lanes<Affine<Sum>>(maps, through);
-#pragma unroll
-    for (unsigned k = 0; k < VectorOf<T>::LENGTH; k++) {
-        const unsigned column = lane % ACROSS * VectorOf<T>::LENGTH + k;
-        if (lane >= WARP - ACROSS) shared->a[warp][column] = through[k].a, shared->b[warp][column] = through[k].b;
-        maps[k] = shuffle<true>(through[k], ACROSS);
-        if (lane < ACROSS) maps[k] = Affine<Sum>();
-    }
-}
-
-/* What enters the tile, and what it has for those below. */
-template <typename T>
-static __device__ void enter(const ColumnsView<T> &of, unsigned part, unsigned beside, ColumnShared<T> *shared) {
-    typedef SumOf<T> Sum;
-    typedef Affine<Sum> Map;
-    constexpr unsigned COLUMNS = ColumnShared<T>::COLUMNS, WORDS = sizeof(Map) / sizeof(PublishedWord);
-    const unsigned own = threadIdx.x, begin = part / TOGETHER * TOGETHER, from = begin > 0 ? begin - 1 : 0;
-    const bool ends_group = part % TOGETHER == TOGETHER - 1, publishes = own < COLUMNS && part + 1 < of.parts;
-    const size_t line = (size_t)of.across * COLUMNS, column = (size_t)beside * COLUMNS + own;
-    PublishedWord *const words = of.maps + (part * line + column) * WORDS;
-    const unsigned warps = blockDim.x / WARP;
-    Map total;
-    for (unsigned w = 0; own < COLUMNS && w < warps; w++) total.merge({shared->a[w][own], shared->b[w][own]});
-    if (publishes && !ends_group) publish_words(words, 1, total);
-    for (unsigned i = own; i < (part - from) * COLUMNS; i += blockDim.x) {
-        const size_t above = (from + i / COLUMNS) * line + (size_t)beside * COLUMNS + i % COLUMNS;
+    for (unsigned i = threadIdx.x; i < count * COLUMNS<T>; i += blockDim.x) {
+        const unsigned above = i / COLUMNS<T>, column = i % COLUMNS<T>;
         Map map;
-        while (!published_words(of.maps + above * WORDS, 1, &map)) continue;
-        shared->above_a[i] = map.a, shared->above_b[i] = map.b;
-    }
-    __syncthreads();
-    if (own < COLUMNS) {
-        const bool has_state = of.initial && column < of.batch;
-        Sum sum = has_state ? of.initial[column] : 0;
-        for (unsigned i = own; i < (part - from) * COLUMNS; i += COLUMNS) sum = Map{shared->above_a[i], shared->above_b[i]}.of(sum);
-        for (unsigned w = 0; w < warps; w++) {
-            shared->enters[w][own] = sum;
-            sum = Map{shared->a[w][own], shared->b[w][own]}.of(sum);
-        }
-        if (publishes && ends_group) publish_words(words, 1, Map{affine_cut<Sum>(), sum});
-        if (has_state && part + 1 == of.parts) of.final[column] = sum;
+        while (!published_words(of.maps + ((place.part - count + above) * line + first + column) * WORDS, 1, &map)) continue;
+        shared->above_a[above][column] = map.a, shared->above_b[above][column] = map.b;
     }
     __syncthreads();
 }
 
-/* before: the lanes above in the warp. */
-template <bool RESETS, typename T>
-static __device__ void write_steps(const ColumnsView<T> &of, size_t position, size_t column, const ColumnSteps<T> &steps,
-                                   const Affine<SumOf<T>> (&before)[VectorOf<T>::LENGTH], const ColumnShared<T> &shared) {
-    constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
+/* The sum that enters column k of a lane. The last warp passes on what leaves the tile. */
+template <typename T, unsigned STEPS>
+static __device__ SumOf<T> enter(const ColumnsView<T> &of, const ColumnPlace<T, STEPS> &place, unsigned k,
+                                 const ColumnShared<T> &shared) {
+    typedef Affine<SumOf<T>> Map;
+    constexpr unsigned WORDS = sizeof(Map) / sizeof(PublishedWord);
+    const unsigned column = place.at + k;
+    const bool has_state = of.initial && place.column + k < of.batch;
+    SumOf<T> sum = has_state ? of.initial[place.column + k] : 0;
+    for (unsigned i = 0; i < maps_above(place.part); i++) sum = Map{shared.above_a[i][column], shared.above_b[i][column]}.of(sum);
+    for (unsigned w = 0; w < place.warp; w++) sum = Map{shared.a[w][column], shared.b[w][column]}.of(sum);
+    if (place.warp < blockDim.x / WARP - 1) return sum;
+    const SumOf<T> leaves = Map{shared.a[place.warp][column], shared.b[place.warp][column]}.of(sum);
+    if (place.part + 1 == of.parts) {
+        if (has_state) of.final[place.column + k] = leaves;
+    } else if (place.part % TOGETHER == TOGETHER - 1) {
+        const size_t line = (size_t)of.across * COLUMNS<T>;
+        publish_words(of.maps + (place.part * line + place.column + k) * WORDS, 1, Map{affine_cut<SumOf<T>>(), leaves});
+    }
+    return sum;
+}
+
+template <bool RESETS, typename T, unsigned STEPS>
+static __device__ void write_steps(const ColumnsView<T> &of, const ColumnPlace<T, STEPS> &place, const ColumnSteps<T, STEPS> &steps,
+                                   SumOf<T> (&sum)[SIDE<T>]) {
     typedef SumOf<T> Sum;
-    const unsigned at = threadIdx.x % ACROSS * LENGTH;
-    Sum sum[LENGTH];
+    T *const begin = of.y + place.offset(of);
+    const bool whole = place.is_whole(of);
 #pragma unroll
-    for (unsigned k = 0; k < LENGTH; k++) sum[k] = before[k].of(shared.enters[threadIdx.x / WARP][at + k]);
-    T *const begin = of.y + offset_of(of, position, column);
-    const bool whole = is_whole(of, position, column);
-#pragma unroll
-    for (unsigned s = 0; s < STEPS<T>; s++) {
+    for (unsigned s = 0; s < STEPS; s++) {
         T *const to = begin + (long long)s * of.step;
-        Pack<T, LENGTH> out;
+        LaneWord<T> out = {};
 #pragma unroll
-        for (unsigned k = 0; k < LENGTH; k++) {
+        for (unsigned k = 0; k < SIDE<T>; k++) {
             const Sum factor = wide(steps.factor[s].element(k)), x = wide(steps.x[s].element(k));
             sum[k] = RESETS ? discount_step(factor, sum[k], x) : factor * sum[k] + x;
-            out.at[k] = (T)sum[k];
+            out.put(k, (T)sum[k]);
         }
-        if (whole) *(Pack<T, LENGTH> *)to = out;
+        if (whole) *(LaneWord<T> *)to = out;
 #pragma unroll
-        for (unsigned k = 0; k < LENGTH; k++)
-            if (!whole && position + s < of.n && column + k < of.batch) to[k] = out.at[k];
+        for (unsigned k = 0; k < SIDE<T>; k++)
+            if (!whole && place.holds(of, s, k)) to[k] = out.element(k);
     }
 }
 
-template <typename T, bool RESETS>
-static __global__ void __launch_bounds__(GATE_THREADS_MAX, 2) columns_kernel(const __grid_constant__ ColumnsView<T> of) {
-    constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
+/* Of a multiprocessor, which has 64 Ki registers. */
+template <typename T, unsigned STEPS> constexpr unsigned BLOCKS = STEPS * sizeof(LaneWord<T>) > 64 ? 2 : STEPS > 8 ? 3 : 4;
+
+template <typename T, unsigned STEPS, bool RESETS>
+static __global__ void __launch_bounds__(COLUMN_THREADS_MAX, BLOCKS<T, STEPS>)
+    columns_kernel(const __grid_constant__ ColumnsView<T> of) {
     __shared__ ColumnShared<T> shared;
     __shared__ unsigned number;
-    if (threadIdx.x == 0) number = of.parts > 1 ? atomicAdd(of.started, 1u) + 1 : blockIdx.x;
-    __syncthreads();
-    const unsigned part = number / of.across, beside = number % of.across;
-    const size_t position = ((size_t)part * blockDim.x + threadIdx.x) / ACROSS * STEPS<T>;
-    const size_t column = ((size_t)beside * ACROSS + threadIdx.x % ACROSS) * LENGTH;
-    ColumnSteps<T> steps;
-    load_steps<RESETS>(of, position, column, &steps);
-    Affine<SumOf<T>> maps[LENGTH];
-    compose<RESETS>(steps, maps);
+    if (of.parts > 1) {
+        if (threadIdx.x == 0) number = atomicAdd(of.started, 1u) + 1;
+        __syncthreads();
+    }
+    const ColumnPlace<T, STEPS> place(of, of.parts > 1 ? number : blockIdx.x);
+    ColumnSteps<T, STEPS> steps;
+    load_steps<RESETS>(of, place, &steps);
 #pragma unroll
-    for (unsigned s = 0; s < STEPS<T>; s++) steps.x[s].stay_packed(), steps.factor[s].stay_packed();
-    scan_warp<T>(maps, &shared);
+    for (unsigned k = 0; k < SIDE<T>; k++) {
+        const Affine<SumOf<T>> map = compose<RESETS>(steps, k);
+        shared.a[place.warp][place.at + k] = map.a, shared.b[place.warp][place.at + k] = map.b;
+    }
+#pragma unroll
+    for (unsigned s = 0; s < STEPS; s++) steps.x[s].stay_packed(), steps.factor[s].stay_packed();
     __syncthreads();
-    enter(of, part, beside, &shared);
-    write_steps<RESETS>(of, position, column, steps, maps, shared);
+    if (of.parts > 1) exchange(of, place, &shared);
+    SumOf<T> sum[SIDE<T>];
+#pragma unroll
+    for (unsigned k = 0; k < SIDE<T>; k++) sum[k] = enter(of, place, k, shared);
+    write_steps<RESETS>(of, place, steps, sum);
 }
 
 /* ---- Host. */
@@ -256,30 +261,36 @@ static size_t columns_n(const VariantArgs *args) {
 static size_t columns_batch(const VariantArgs *args) {
     return args->in[0].shape[1];
 }
-static unsigned height_of(const VariantArgs *args, unsigned threads) {
-    return threads / ACROSS * (dtype_size(args->problem->dtype) == 2 ? STEPS<__half> : STEPS<float>);
+static unsigned steps_of(const VariantArgs *args) {
+    const unsigned steps = (unsigned)params_int(args->tunables, "steps");
+    return steps > 0 ? steps : discount_is_f64(args) ? 16 : 32;
 }
 static unsigned threads_of(const VariantArgs *args) {
-    const unsigned threads = tunable_threads(args);
+    const unsigned threads = tunable_threads(args), steps = steps_of(args);
     const size_t n = columns_n(args);
-    return threads > 0 ? threads : n <= height_of(args, 64) ? 64 : n <= height_of(args, 128) ? 128 : 256;
+    return threads > 0 ? threads : n <= 2 * steps ? 64 : n <= 4 * steps ? 128 : 256;
+}
+static size_t columns_of_tile(const VariantArgs *args) {
+    return dtype_size(args->problem->dtype) == 2 ? COLUMNS<__half> : COLUMNS<float>;
 }
 static size_t tiles_across(const VariantArgs *args) {
-    return divide_up(columns_batch(args) * dtype_size(args->problem->dtype), ACROSS * 16);
+    return divide_up(columns_batch(args), columns_of_tile(args));
 }
 /* Also of a column without elements, whose state is to be moved. */
 static size_t tiles_below(const VariantArgs *args) {
-    const size_t parts = divide_up(columns_n(args), height_of(args, threads_of(args)));
+    const size_t parts = divide_up(columns_n(args), threads_of(args) / WARP * steps_of(args));
     return parts > 0 ? parts : 1;
-}
-static size_t columns_of_tile(const VariantArgs *args) {
-    return ACROSS * 16 / dtype_size(args->problem->dtype);
 }
 /* A map for each column of a tile, and the counter. */
 static size_t scratch_bytes(const VariantArgs *args) {
     const size_t map = discount_is_f64(args) ? sizeof(Affine<double>) : sizeof(Affine<float>);
     if (tiles_below(args) == 1) return 0;
     return tiles_below(args) * tiles_across(args) * columns_of_tile(args) * map + sizeof(PublishedWord);
+}
+
+template <typename T, unsigned STEPS> static Status launch_columns(const VariantArgs *args, const ColumnsView<T> &of) {
+    const LaunchShape shape = {dim3(of.across * of.parts), dim3(threads_of(args)), 0, args->stream};
+    return of.reset ? launch(columns_kernel<T, STEPS, true>, shape, of) : launch(columns_kernel<T, STEPS, false>, shape, of);
 }
 
 template <typename T> static Status run_columns(const VariantArgs *args) {
@@ -298,13 +309,15 @@ template <typename T> static Status run_columns(const VariantArgs *args) {
                                right ? -(long long)batch : (long long)batch,
                                (unsigned)tiles_across(args),
                                (unsigned)tiles_below(args),
-                               discount_is_packed(args) && batch % VectorOf<T>::LENGTH == 0,
+                               SIDE<T> == 1 || (discount_is_packed(args) && batch % SIDE<T> == 0),
                                (PublishedWord *)args->scratch,
                                bytes > 0 ? (unsigned *)((PublishedWord *)args->scratch + bytes / sizeof(PublishedWord) - 1)
                                          : nullptr};
     if (bytes > 0) TRY_CUDA(cudaMemsetAsync(args->scratch, PUBLISHED_EMPTY_BYTE, bytes, (cudaStream_t)args->stream));
-    const LaunchShape shape = {dim3(of.across * of.parts), dim3(threads_of(args)), 0, args->stream};
-    return view.reset ? launch(columns_kernel<T, true>, shape, of) : launch(columns_kernel<T, false>, shape, of);
+    if (steps_of(args) == 8) return launch_columns<T, 8>(args, of);
+    if constexpr (sizeof(T) <= 4)
+        if (steps_of(args) == 32) return launch_columns<T, 32>(args, of);
+    return launch_columns<T, 16>(args, of);
 }
 
 static Status run(const VariantArgs *args) {
@@ -313,16 +326,19 @@ static Status run(const VariantArgs *args) {
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    const unsigned threads = tunable_threads(args);
+    const unsigned threads = tunable_threads(args), steps = (unsigned)params_int(args->tunables, "steps");
     if (params_choice(&args->problem->params, "layout") == 0)
         return variant_refuse(reason, "layout=row_major: this variant is for time_major");
     if (discount_gamma_per(args) != DISCOUNT_GAMMA_ELEMENT) return variant_refuse(reason, "gamma_per=element is supported");
-    if (threads % 64 != 0) return variant_refuse(reason, "threads=%u is no multiple of 64", threads);
+    if (threads % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of 32", threads);
+    if (steps % 8 != 0 || steps == 24) return variant_refuse(reason, "steps=%u: 8, 16 and 32 are supported", steps);
+    if (steps == 32 && discount_is_f64(args)) return variant_refuse(reason, "steps=32: f64 has 16 at most");
     return discount_fits_grid(args, tiles_across(args) * tiles_below(args), reason);
 }
 
 static const ParamSpec TUNABLES[] = {
-    {"threads", "threads of a block, a multiple of 64; 0: by the length of a column", PARAM_INT, "0", 0, GATE_THREADS_MAX, NULL},
+    {"threads", "threads of a block, a multiple of 32; 0: by the length of a column", PARAM_INT, "0", 0, COLUMN_THREADS_MAX, NULL},
+    {"steps", "positions of a lane, 8, 16 or 32; 0: 32, in f64 16", PARAM_INT, "0", 0, 32, NULL},
     {},
 };
 static const char *const OPTIONS[] = {"layout", "state", NULL};

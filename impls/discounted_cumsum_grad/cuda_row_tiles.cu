@@ -192,7 +192,7 @@ static __global__ void __launch_bounds__(GATE_THREADS_MAX, blocks_to_sm<T>(VECTO
 /* ---- Host. */
 /* Of elements of two bytes a lane has sums of each in registers. */
 static GateShape shape_of(const VariantArgs *args) {
-    return gate_shape(args, dtype_size(args->problem->dtype) == 2 ? 2 : 4);
+    return gate_shape(args, 1, dtype_size(args->problem->dtype) == 2 ? 2 : 4);
 }
 
 template <typename T, bool RIGHT> static Status run_rows(const VariantArgs *args) {
