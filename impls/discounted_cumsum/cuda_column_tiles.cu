@@ -111,20 +111,43 @@ static __device__ void load_words(const ColumnsView<T> &of, const ColumnPlace<T,
     }
 }
 
+/* A bit for each element of a lane: is it reset? Position by position, and in it column by column. */
+template <typename T, unsigned STEPS>
+static __device__ unsigned long long load_resets(const ColumnsView<T> &of, const ColumnPlace<T, STEPS> &place) {
+    typedef std::conditional_t<SIDE<T> == 2, unsigned short, unsigned char> Flags;
+    const unsigned char *const at = of.reset + place.offset(of);
+    Flags flags[STEPS] = {};
+#pragma unroll
+    for (unsigned s = 0; s < STEPS; s++) {
+        const unsigned char *const here = at + (long long)s * of.step;
+        if (place.is_whole(of)) flags[s] = *(const Flags *)here;
+#pragma unroll
+        for (unsigned k = 0; k < SIDE<T>; k++)
+            if (!place.is_whole(of) && place.holds(of, s, k)) flags[s] |= (Flags)(here[k] << 8 * k);
+    }
+    unsigned long long resets = 0;
+#pragma unroll
+    for (unsigned s = 0; s < STEPS; s++)
+#pragma unroll
+        for (unsigned k = 0; k < SIDE<T>; k++)
+            if (flags[s] >> 8 * k & 0xff) resets |= 1ull << (s * SIDE<T> + k);
+    return resets;
+}
+
 template <bool RESETS, typename T, unsigned STEPS>
 static __device__ void load_steps(const ColumnsView<T> &of, const ColumnPlace<T, STEPS> &place, ColumnSteps<T, STEPS> *steps) {
     load_words(of, place, of.x, (T)0, steps->x);
     load_words(of, place, of.gamma, (T)1, steps->factor);
+    if (!RESETS) return;
+    const unsigned long long resets = load_resets(of, place);
 #pragma unroll
-    for (unsigned s = 0; RESETS && s < STEPS; s++) {
-        const unsigned char *const reset = of.reset + place.offset(of) + (long long)s * of.step;
+    for (unsigned s = 0; s < STEPS; s++)
 #pragma unroll
         for (unsigned k = 0; k < SIDE<T>; k++) {
-            const bool cut = place.holds(of, s, k) && reset[k];
+            const bool cut = resets >> (s * SIDE<T> + k) & 1;
             const SumOf<T> factor = wide(steps->factor[s].element(k));
             steps->factor[s].put(k, (T)(cut ? affine_cut<SumOf<T>>() : affine_factor(factor)));
         }
-    }
 }
 
 /* The map of column k of a lane. A product in the normal range was never stopped at its ends, and has met no cut: where it is not,
@@ -225,7 +248,7 @@ static __device__ void write_steps(const ColumnsView<T> &of, const ColumnPlace<T
 }
 
 /* Of a multiprocessor, which has 64 Ki registers. */
-template <typename T, unsigned STEPS> constexpr unsigned BLOCKS = STEPS * sizeof(LaneWord<T>) > 64 ? 2 : STEPS > 8 ? 3 : 4;
+template <typename T, unsigned STEPS> constexpr unsigned BLOCKS = STEPS * sizeof(LaneWord<T>) > 64 ? 2 : 3;
 
 template <typename T, unsigned STEPS, bool RESETS>
 static __global__ void __launch_bounds__(COLUMN_THREADS_MAX, BLOCKS<T, STEPS>)
@@ -263,7 +286,8 @@ static size_t columns_batch(const VariantArgs *args) {
 }
 static unsigned steps_of(const VariantArgs *args) {
     const unsigned steps = (unsigned)params_int(args->tunables, "steps");
-    return steps > 0 ? steps : discount_is_f64(args) ? 16 : 32;
+    const bool short_steps = discount_is_f64(args) || discount_has_reset(args) || columns_n(args) <= COLUMN_WARPS_MAX * 16;
+    return steps > 0 ? steps : short_steps ? 16 : 32;
 }
 static unsigned threads_of(const VariantArgs *args) {
     const unsigned threads = tunable_threads(args), steps = steps_of(args);
@@ -288,9 +312,12 @@ static size_t scratch_bytes(const VariantArgs *args) {
     return tiles_below(args) * tiles_across(args) * columns_of_tile(args) * map + sizeof(PublishedWord);
 }
 
-template <typename T, unsigned STEPS> static Status launch_columns(const VariantArgs *args, const ColumnsView<T> &of) {
+template <typename T> static Status launch_columns(const VariantArgs *args, const ColumnsView<T> &of) {
     const LaunchShape shape = {dim3(of.across * of.parts), dim3(threads_of(args)), 0, args->stream};
-    return of.reset ? launch(columns_kernel<T, STEPS, true>, shape, of) : launch(columns_kernel<T, STEPS, false>, shape, of);
+    if (of.reset) return launch(columns_kernel<T, 16, true>, shape, of);
+    if constexpr (sizeof(T) <= 4)
+        if (steps_of(args) == 32) return launch(columns_kernel<T, 32, false>, shape, of);
+    return launch(columns_kernel<T, 16, false>, shape, of);
 }
 
 template <typename T> static Status run_columns(const VariantArgs *args) {
@@ -314,10 +341,7 @@ template <typename T> static Status run_columns(const VariantArgs *args) {
                                bytes > 0 ? (unsigned *)((PublishedWord *)args->scratch + bytes / sizeof(PublishedWord) - 1)
                                          : nullptr};
     if (bytes > 0) TRY_CUDA(cudaMemsetAsync(args->scratch, PUBLISHED_EMPTY_BYTE, bytes, (cudaStream_t)args->stream));
-    if (steps_of(args) == 8) return launch_columns<T, 8>(args, of);
-    if constexpr (sizeof(T) <= 4)
-        if (steps_of(args) == 32) return launch_columns<T, 32>(args, of);
-    return launch_columns<T, 16>(args, of);
+    return launch_columns(args, of);
 }
 
 static Status run(const VariantArgs *args) {
@@ -331,14 +355,16 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
         return variant_refuse(reason, "layout=row_major: this variant is for time_major");
     if (discount_gamma_per(args) != DISCOUNT_GAMMA_ELEMENT) return variant_refuse(reason, "gamma_per=element is supported");
     if (threads % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of 32", threads);
-    if (steps % 8 != 0 || steps == 24) return variant_refuse(reason, "steps=%u: 8, 16 and 32 are supported", steps);
-    if (steps == 32 && discount_is_f64(args)) return variant_refuse(reason, "steps=32: f64 has 16 at most");
+    if (steps % 16 != 0) return variant_refuse(reason, "steps=%u: 16 and 32 are supported", steps);
+    if (steps == 32 && (discount_is_f64(args) || discount_has_reset(args)))
+        return variant_refuse(reason, "steps=32: f64 and cases with resets have 16");
     return discount_fits_grid(args, tiles_across(args) * tiles_below(args), reason);
 }
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block, a multiple of 32; 0: by the length of a column", PARAM_INT, "0", 0, COLUMN_THREADS_MAX, NULL},
-    {"steps", "positions of a lane, 8, 16 or 32; 0: 32, in f64 16", PARAM_INT, "0", 0, 32, NULL},
+    {"steps", "positions of a lane, 16 or 32; 0: 16, or in columns of more than 128 32, but 16 in f64 and with resets", PARAM_INT,
+     "0", 0, 32, NULL},
     {},
 };
 static const char *const OPTIONS[] = {"layout", "state", NULL};
