@@ -244,11 +244,19 @@ static Status time_one_cold(Session *s, bool left_out, double timeout, Outside *
     return time_calls_on(s, &(Calls){.set = ANY, .count = 1, .left_out = left_out, .cold = true}, timeout, out);
 }
 
-/* A cold call from outside, as its samples are taken: the least so far. */
+/* What the parent takes for a cold call, beside its samples. */
+static double cold_slack(const Session *s) {
+    return s->row->threads == 1 ? COOL_SECONDS : COLD_TEAM_SECONDS;
+}
+static bool cold_agrees(const Session *s, const Shortest *runs) {
+    return runs->with - runs->without <= AGREES_COLD * s->row->timing[MODE_COLD].stats.median + cold_slack(s);
+}
+
+/* A cold call from outside, as its samples are taken: the least so far. Ends once that agrees and a call was compared. */
 static Status time_cold(Session *s, int calls, double timeout, Shortest *runs) {
     const int compared = (int)(draw_of(&s->draw, MODE_COLD, DRAW_CALLS, s->timed_calls) % (uint64_t)calls);
     Outside run;
-    for (int i = 0; i < calls && !s->decided; i++) {
+    for (int i = 0; i < calls && !s->decided && (i <= compared || !cold_agrees(s, runs)); i++) {
         TRY(time_one_cold(s, true, timeout, &run));
         runs->without = fmin(runs->without, run.seconds);
         TRY(i == compared ? time_compared(s, OF_COLD, 1, true, timeout, &run) : time_one_cold(s, false, timeout, &run));
@@ -275,7 +283,7 @@ static Status cold_calls(Session *s, double timeout, int *calls) {
 static Status compare_cold(Session *s, double timeout, bool last, bool *far) {
     ModeTiming *cold = &s->row->timing[MODE_COLD];
     const bool one = s->row->threads == 1;
-    const double median = cold->stats.median, slack = one ? COOL_SECONDS : COLD_TEAM_SECONDS;
+    const double median = cold->stats.median;
     Shortest runs = {INFINITY, INFINITY};
     bool forged = true;
     int calls;
@@ -288,7 +296,7 @@ static Status compare_cold(Session *s, double timeout, bool last, bool *far) {
         /* what is around the calls takes long where the machine is busy */
         forged = one && runs.with > FORGED_COLD * median + ALONE_SECONDS + 1.5 * runs.without;
     }
-    if (runs.with - runs.without <= AGREES_COLD * median + slack && slack <= COLD_SLACK * median) cold->clock_by = CLOCK_BOTH;
+    if (cold_agrees(s, &runs) && cold_slack(s) <= COLD_SLACK * median) cold->clock_by = CLOCK_BOTH;
     *far = forged && !last;
     if (forged && last) refuse_samples(s, MODE_COLD, runs.with - runs.without);
     return STATUS_OK;
@@ -299,11 +307,11 @@ Status check_clock(Session *s, double timeout_seconds, bool last, bool *far) {
     ModeTiming *timing = s->row->timing, *hot = &timing[MODE_HOT];
     for (int m = 0; m < MODE_COUNT; m++)
         if (timing[m].count > 0) timing[m].clock_by = CLOCK_WORKER;
+    const double spent = clock_seconds() - s->began, meant = 2 * s->options->seconds_per_mode; /* cold and hot */
     Status status = compare_cold(s, timeout_seconds, last, far);
     if (status == STATUS_UNSUPPORTED) status = STATUS_OK; /* calls that allocate are not repeated, or the caches are too large */
     if (status != STATUS_OK || s->decided || *far) return status;
-    const double needed = 4 * fmax(AT_LEAST_SECONDS, s->first_seconds), spent = clock_seconds() - s->began,
-                 meant = 2 * s->options->seconds_per_mode; /* cold and hot */
+    const double needed = 4 * fmax(AT_LEAST_SECONDS, s->first_seconds);
     if (s->choice->entry->backend == BACKEND_PEER || hot->count == 0 || needed > SHARE_OF_ROW * fmax(spent, meant))
         return STATUS_OK;
     double least;
