@@ -68,3 +68,6 @@ bool other_sleeps(int id);
 double other_ran(OtherThread now, const OtherThread *before, int count);
 /* All but the calling one, as many as there is room for; returns how many. */
 int others_look(OtherThread threads[OTHERS_MAX]);
+
+/* The file in memory that holds what a library's worker keeps (measure/kept.h), by which device/confine.h knows its pages. */
+#define PROCESS_KEPT_FILE "rungs-kept"

@@ -1,5 +1,7 @@
 #include "device/confine.h"
 
+#include "base/process.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -176,7 +178,7 @@ typedef struct Range {
 static bool always(const char *path) {
     const char *name = strrchr(path, '/');
     return strncmp(path, "[v", 2) == 0 ||
-           (name && (strcmp(name, "/memfd:rungs-kept") == 0 || strcmp(name, "/librungs_measure.so") == 0));
+           (name && (strcmp(name, "/memfd:" PROCESS_KEPT_FILE) == 0 || strcmp(name, "/librungs_measure.so") == 0));
 }
 
 /* What is always kept and, if `files`, files that are mapped and cannot be written, neighbours joined; 0: not all are known. */

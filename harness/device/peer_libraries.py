@@ -35,6 +35,8 @@ CALLED = (
     *(
         "measure_gpu",
         "measure_cpu",
+        "measure_asked",
+        "measure_cool_end",
         "measure_vary",
         "measure_varied",
         "measure_rewritten",
@@ -47,10 +49,10 @@ CALLED = (
 
 
 class Measure:
-    """librungs_measure.so, at this path."""
+    """librungs_measure.so, at this path. load: ctypes.PyDLL: no other thread of Python's goes on in a call."""
 
-    def __init__(self, measure):
-        self.c = ctypes.CDLL(measure)
+    def __init__(self, measure, load=ctypes.CDLL):
+        self.c = load(measure)
         for name in CALLED:
             getattr(self.c, name, None)
         self.c.status_message.restype = self.c.status_word.restype = ctypes.c_char_p

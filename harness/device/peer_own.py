@@ -14,6 +14,7 @@ import types
 from _ctypes import CFuncPtr
 from typing import NamedTuple
 
+from peer_libraries import Measure
 from peer_protocol import Failure
 
 LIBRARIES = ("pandas", "polars", "pyarrow", "jax")  # of which peer_forms.py uses more than NumPy's one module
@@ -189,13 +190,12 @@ def functions_in(value, seen):
                 yield from functions_in(cell.cell_contents, seen)
 
 
-class Keeper:
+class Keeper(Measure):
     """harness/measure/kept.c."""
 
     def __init__(self, measure):
-        self.c = ctypes.PyDLL(measure)
+        super().__init__(measure, ctypes.PyDLL)
         thing, number = ctypes.py_object, ctypes.c_int
-        self.c.status_message.restype = self.c.status_word.restype = ctypes.c_char_p
         self.c.kept_names.argtypes = [*[thing] * 5, number, ctypes.c_bool]
         self.c.kept_function.argtypes = [thing, thing, thing, thing, number]
         self.c.kept_seal.argtypes = [number, thing, thing, thing]
@@ -203,10 +203,6 @@ class Keeper:
         self.c.kept_expect.restype = self.c.kept_forget.restype = None
         self.seen = [set(), set()]
         self.expect_ok(self.c.kept_open())
-
-    def expect_ok(self, status):
-        if status:
-            raise Failure(self.c.status_word(status).decode(), self.c.status_message().decode())
 
     def names(self, where, dictionary, keys, rank, owner=None, whole=False, changing=()):
         """whole: no other name may come."""

@@ -77,7 +77,7 @@ class Rotation:
             name: array.copy() if how and array.size else array  # pages where this thread runs, as a library's own are
             for how, (name, array) in zip(vary, sets[0].items(), strict=True)
         }
-        self.timed, self.resting = None, {}
+        self.timed, self.resting, self.kept = None, {}, [None]  # kept: what a call gave that the parent timed
         self.in_calls, self.in_between, self.worked_in = 0, 0, 0  # of a mode so far: seconds, seconds, samples
         self.mode = None  # what the samples count for, if it is not the engine's own name
         self.key, self.held, self.there, self.begin, self.slow, self.rewrites = 0, [], {}, 0, False, False
@@ -226,11 +226,17 @@ class Rotation:
             words = f"{self.in_between:.3g} s between calls that take {self.in_calls:.3g} s"
             raise Failure("check", f"a thread works where no clock runs: {words}")
 
+    def expect_rested(self, seconds):
+        """Before a call on a CPU, which took so long."""
+        self.in_calls += seconds
+        worked = self.worked()
+        self.worked_in += worked > seconds / 2
+        self.expect_rest(worked, SPIN_SECONDS if self.worked_in <= SPIN_SAMPLES else LEAST_SECONDS)
+
     def taken(self, place, kept):
-        self.in_calls += perf_counter() - self.begin if self.on_gpu else place.seconds
-        if not self.on_gpu:
-            worked = self.worked()
-            self.worked_in += worked > place.seconds / 2
-            self.expect_rest(worked, SPIN_SECONDS if self.worked_in <= SPIN_SAMPLES else LEAST_SECONDS)
+        if self.on_gpu:
+            self.in_calls += perf_counter() - self.begin
+        else:
+            self.expect_rested(place.seconds)
         self.resting = python_threads()
         self.offer(self.mode or place.mode.decode(), place.index, place.count, kept)

@@ -94,6 +94,7 @@ class Engine(Measure):
         work, pace, samples = map(ctypes.POINTER, (MeasuredWork, SamplingPace, Samples))
         self.c.measure_gpu.argtypes = [ctypes.c_int, work, ctypes.c_void_p, pace, samples]
         self.c.measure_cpu.argtypes = [ctypes.c_int, work, pace, samples]
+        self.c.measure_asked.argtypes = [work, Flag, ctypes.c_int, ctypes.c_int, Numbers]
         self.c.samples_free.argtypes = [samples]
         self.rewrites = BETWEEN(("measure_rewrite_gpu" if library.on_gpu else "measure_rewrite", self.c))
         self.rested = CALL(("measure_rested", self.c))
@@ -105,9 +106,9 @@ class Engine(Measure):
     def stream(self):
         return self.library.stream() if self.library.on_gpu else None
 
-    def time(self, mode, run, limits, rotation=None):
-        """One mode as the protocol's reply has it. What run() and rotation (peer_rotation.py) raise is raised here."""
-        raised, kept, library, disable, enable = [], [None], self.library, gc.disable, gc.enable
+    def work(self, run, rotation, raised, kept):
+        """What is timed. What run() and rotation (peer_rotation.py) raise comes into raised, results come into kept[0]."""
+        library, disable = self.library, gc.disable
 
         def guarded(work):
             try:
@@ -136,7 +137,6 @@ class Engine(Measure):
 
         if self.keep:
             self.keep(called, prepared, taken)
-        out = Samples()
         work = MeasuredWork(CALL(called), rested=self.rested, last=bool(rotation) and not library.on_gpu)
         if rotation:
             work.before, work.taken = BEFORE(prepared), TAKEN(taken)
@@ -144,13 +144,28 @@ class Engine(Measure):
                 work.between, work.between_context = self.rewrites, self.stream()
             else:
                 work.after = CALL(lambda _: 0)  # a sample is one call
+        return work
+
+    def asked(self, run, pipes, rotation):
+        """A cold call that the parent times; run: None: it is left out. -> (its result, its seconds). Garbage is not collected from then on."""
+        raised, kept, seconds = [], rotation.kept, ctypes.c_double()
+        status = self.c.measure_asked(self.work(run, rotation, raised, kept), run is None, *pipes, seconds)
+        if raised:
+            raise raised[0]
+        self.expect_ok(status)
+        return kept[0], seconds.value
+
+    def time(self, mode, run, limits, rotation=None):
+        """One mode as the protocol's reply has it. What run() and rotation raise is raised here."""
+        raised, enable, out = [], gc.enable, Samples()
+        work = self.work(run, rotation, raised, [None])
         keys = (wire.KEY_MIN_SAMPLES, wire.KEY_MAX_SAMPLES, wire.KEY_SECONDS)
         bounds = SamplingPace(*(limits[key] for key in keys), limits.get(wire.KEY_PRECISION, 0))
         number = ctypes.c_int()
         self.c.mode_parse(mode.encode(), ctypes.byref(number))
         status = (
             self.c.measure_gpu(number, work, self.stream(), bounds, out)
-            if library.on_gpu
+            if self.library.on_gpu
             else self.c.measure_cpu(number, work, bounds, out)
         )
         enable()

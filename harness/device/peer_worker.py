@@ -27,7 +27,7 @@ from time import perf_counter
 import peer_protocol as wire
 import peer_timing
 from peer_libraries import LIBRARIES
-from peer_own import FURTHER, Hooks, Keeper, Own
+from peer_own import FURTHER, NEAR, Hooks, Keeper, Own
 from peer_protocol import Failure
 
 try:
@@ -108,9 +108,10 @@ def threads_used(before):
 
 
 class Worker:
-    def __init__(self, impls, measure, arrays, replies, converse):
-        """arrays: the socket over which the files of a case come; replies: the descriptor; converse(reply) -> the parent's next command."""
-        self.impls, self.measure, self.arrays, self.replies, self.converse = impls, measure, arrays, replies, converse
+    def __init__(self, impls, measure, arrays, pipes, converse):
+        """arrays: the socket over which the files of a case come; pipes: descriptors of commands and replies; converse(reply) -> the parent's next
+        command."""
+        self.impls, self.measure, self.arrays, self.pipes, self.converse = impls, measure, arrays, pipes, converse
         self.ranges, self.engine = peer_timing.Ranges(measure), None
         self.peer, self.facts, self.library, self.exchange, self.own, self.hooks, self.kept = [None] * 7
         self.into = None  # peer_into.Into, of a variant that writes into the harness's outputs
@@ -118,7 +119,7 @@ class Worker:
 
     def forget(self):
         """What is of one case. The peer's module stays: what it compiled serves the next case."""
-        self.state = None
+        self.state = self.rotating = self.told = None
         self.sets, self.outputs, self.proven = [], {}, set()
         if self.exchange:
             self.exchange.forget()
@@ -198,7 +199,7 @@ class Worker:
             self.engine.keep = self.own.keep
             keeper.object(self, self.own.things)
             keeper.object(self.engine, self.own.things)
-            keeper.seal(self.replies)
+            keeper.seal(self.pipes[1])
 
     def call_into(self):
         if self.peer.run(self.state, self.exchange.given, self.into.given) is not None:
@@ -262,6 +263,7 @@ class Worker:
         self.forget()
         if self.own:
             self.own.keeper.forget()
+            self.engine.c.measure_cool_end()
         gc.collect()
         if library := sys.modules.get("torch"):
             if library.cuda.is_initialized():
@@ -280,6 +282,8 @@ class Worker:
         self.poison_outputs()
         self.wait(None)
         counts_threads = self.clock == "cpu"
+        if counts_threads:
+            self.engine.c.measure_watch()  # pools spin when they were made
         before = look_at_threads() if counts_threads else None
         begin = perf_counter()
         outputs = self.call()
@@ -363,9 +367,38 @@ class Worker:
         self.exchange.expect_inverse()
         return {wire.KEY_OK: True, wire.KEY_TIMING: timing}
 
+    def calls(self, command):
+        """A cold call that the parent times, with the reply at its end (harness/measure/cpu.c). What a thread still computes then is missing."""
+        if self.clock != "cpu" or not command[wire.KEY_COLD]:
+            return {wire.KEY_SKIP: "its calls are not repeated for the parent's clock"}
+        rotation, run = self.rotating, None if command[wire.KEY_LEFT_OUT] else self.call
+        rotation.watch()
+        rotation.use(command[wire.KEY_KEY], deep=True)
+        with self.hooks.refused():
+            try:
+                outputs, seconds = self.engine.asked(run, self.pipes, rotation)
+                self.told = self.behind_reply(outputs, seconds) if run else None
+            finally:
+                gc.enable()
+
+    def behind_reply(self, outputs, seconds):
+        """What `show` replies; what is wrong is the reply to the next command."""
+        try:
+            self.engine.expect_ok(self.engine.c.measure_check_handlers())
+            self.rotating.expect_rested(seconds)
+            return self.shared(outputs)
+        except Exception:
+            self.converse(None)
+            raise
+
+    def show(self, _):
+        """The outputs of such a call, which are there."""
+        return {wire.KEY_OK: True, **self.told}
+
     def rotation(self, command):
         self.own.keeper.forget()
-        return peer_rotation.Rotation(
+        self.rotating = None
+        self.rotating = peer_rotation.Rotation(
             self.sets,
             command[wire.KEY_VARY],
             self.engine,
@@ -376,6 +409,8 @@ class Worker:
             self.exchange,
             self.own,
         )
+        self.own.keeper.names("Worker", vars(self), ("rotating",), NEAR)
+        return self.rotating
 
     def energy(self, command):
         """Calls on inputs of other states, where the library's can be rewritten; the last of each batch, which is read, on those of the key."""
@@ -410,6 +445,8 @@ class Worker:
             self.wait(outputs)
             return outputs
 
+        if self.rotating:
+            self.rotating.kept[0] = None
         self.give(self.sets[0])
         told, outputs = peer_bits.Repeats(call, self.engine, self.exchange, self.outputs).take(command)
         self.exchange.expect_inverse()
@@ -437,6 +474,8 @@ COMMANDS = types.MappingProxyType(
         wire.DO_PREPARE: Worker.prepare,
         wire.DO_RUN: Worker.run,
         wire.DO_TIME: Worker.time,
+        wire.DO_CALLS: Worker.calls,
+        wire.DO_SHOW: Worker.show,
         wire.DO_BITS: Worker.bits,
         wire.DO_ENERGY: Worker.energy,
     }
@@ -562,10 +601,13 @@ def main():
     ):
 
         def converse(reply):
-            print(json.dumps(reply, allow_nan=False), file=replies, flush=True)
+            if reply:  # else it is given
+                print(json.dumps(reply, allow_nan=False), file=replies, flush=True)
             return json.loads(commands.readline() or CLOSE)
 
-        worker = Worker(args.impls, args.measure, socket.socket(fileno=args.arrays), args.replies, converse)
+        worker = Worker(
+            args.impls, args.measure, socket.socket(fileno=args.arrays), (args.commands, args.replies), converse
+        )
         expect_names, answered = ctypes.PyDLL(args.measure).kept_expect, 0  # in a frame, which nothing replaces
         command = json.loads(commands.readline() or CLOSE)
         while command.get(wire.KEY_DO) != wire.DO_CLOSE:

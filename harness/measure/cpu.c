@@ -1,13 +1,17 @@
 /* Timing on the CPU: the steady clock around the call. Threads are not pinned here: a variant's OpenMP threads inherit the mask of
  * the thread that starts them, so pinning the caller to one core would run all of them there. Who wants pinning sets OMP_PLACES and
  * OMP_PROC_BIND, or starts the program under taskset or numactl; both reach the workers. */
+#include "base/process.h"
 #include "measure/measure.h"
 #include "measure/moves_cpu.h"
+#include "protocol.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static const size_t CALLS_MAX = (size_t)1 << 20;
 
@@ -15,9 +19,23 @@ typedef struct CpuSession {
     const MeasuredWork *work;
     size_t calls;
     double between_seconds; /* of one; the least of all that were measured: 0: none */
-    const uint64_t *sweep;  /* NULL: hot */
-    size_t sweep_words;
+    bool cold;
 } CpuSession;
+
+static uint64_t *sweep; /* what is read to empty the caches; NULL: not made yet */
+
+Status measure_cool(void) {
+    static size_t words;
+    if (!sweep) sweep = cache_sweep_open(&words);
+    if (!sweep)
+        return status_fail(STATUS_UNSUPPORTED, "no host memory for the %zu bytes that empty the caches", cache_sweep_bytes());
+    return cache_sweep(sweep, words);
+}
+
+void measure_cool_end(void) {
+    free(sweep);
+    sweep = NULL;
+}
 
 /* What between() takes, with the calls left out. */
 static Status measure_between(CpuSession *session) {
@@ -64,7 +82,7 @@ static Status take(void *context, Sample *sample) {
     const size_t calls = measure_fewer(session->calls);
     const bool rewrites = work->between && calls > 1;
     double all;
-    if (session->sweep) TRY(cache_sweep(session->sweep, session->sweep_words));
+    if (session->cold) TRY(measure_cool());
     if (work->rested) TRY(work->rested(work->context));
     if (work->last) return take_last(session, sample);
     if (rewrites) {
@@ -87,23 +105,38 @@ Status measure_cpu(Mode mode, const MeasuredWork *work, const SamplingPace *pace
     *out = (Samples){.calls_per_sample = 1, .clock = "steady clock"};
     if (mode == MODE_GRAPH) return none(out, "a CPU variant has no CUDA graph");
     if (mode == MODE_ENQUEUE || mode == MODE_COMPLETE) return none(out, "a CPU variant is done when its call returns; see `hot`");
-    CpuSession session = {.work = work, .calls = 1};
-    uint64_t *sweep = NULL;
+    CpuSession session = {.work = work, .calls = 1, .cold = mode == MODE_COLD};
     const SamplingSource source = {mode, work, take, &session, pace, false};
-    if (mode == MODE_COLD) {
-        session.sweep = sweep = cache_sweep_open(&session.sweep_words);
-        if (!sweep) {
-            char why[128];
-            snprintf(why, sizeof why, "no host memory for the %zu bytes that empty the caches", cache_sweep_bytes());
-            return none(out, why);
-        }
-    }
     Sample pilot;
-    Status status = sampling_pilot(&source, &pilot);
+    Status status = session.cold ? measure_cool() : STATUS_OK;
+    if (status == STATUS_UNSUPPORTED) return none(out, status_message());
+    if (status == STATUS_OK) status = sampling_pilot(&source, &pilot);
     if (status == STATUS_OK && mode == MODE_HOT) status = sampling_grow(&source, &session.calls, CALLS_MAX, &pilot);
     if (status == STATUS_OK) status = sampling_run(&source, &pilot, out);
     out->calls_per_sample = work->last ? 1 : session.calls;
     out->between_seconds = session.between_seconds;
-    free(sweep);
+    measure_cool_end();
     return status;
+}
+
+/* Up to the end of a line; the parent says no more until it has a reply. */
+static Status read_command(int commands) {
+    char part[256];
+    ssize_t got;
+    process_stay_awake(commands);
+    do got = read(commands, part, sizeof part);
+    while (got > 0 && !memchr(part, '\n', (size_t)got));
+    return got > 0 ? STATUS_OK : status_fail(STATUS_IO, "the parent is gone");
+}
+
+Status measure_asked(const MeasuredWork *work, bool left_out, int commands, int replies, double *seconds) {
+    *seconds = 0;
+    TRY(measure_cool());
+    if (work->rested) TRY(work->rested(work->context));
+    measure_look_at_handlers();
+    (void)dprintf(replies, "{\"%s\": true}\n", KEY_OK);
+    TRY(read_command(commands));
+    if (!left_out) TRY(measure_calls(work, 1, seconds));
+    (void)dprintf(replies, "{\"%s\": true, \"%s\": %.9g}\n", KEY_OK, KEY_SECONDS, *seconds);
+    return STATUS_OK;
 }

@@ -5,6 +5,7 @@
  * headers. */
 #include "measure/kept.h"
 
+#include "base/process.h"
 #include "measure/measure.h"
 #include "protocol.h"
 
@@ -205,7 +206,7 @@ Status kept_seal(int replies, void *none, void *profile, void *trace) {
     head.table.names = (Names *)(void *)(begin + sizeof head + pairs);
     head.table.functions = (Function *)(void *)(begin + sizeof head + pairs + names);
     opened.hold(none), opened.hold(profile), opened.hold(trace);
-    const int file = memfd_create(KEPT_FILE, MFD_CLOEXEC);
+    const int file = memfd_create(PROCESS_KEPT_FILE, MFD_CLOEXEC);
     size_t at = file < 0 ? SIZE_MAX : put(file, 0, &head, sizeof head);
     at = at == SIZE_MAX ? at : put(file, at, told.pairs, pairs);
     at = at == SIZE_MAX ? at : put(file, at, told.names, names);

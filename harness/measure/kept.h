@@ -8,8 +8,7 @@
 
 __BEGIN_DECLS
 
-#define KEPT_FILE "rungs-kept" /* whose pages device/confine.h keeps */
-enum { KEPT_ALWAYS = 1 };      /* ranks that are looked at after every sample, and before inputs are made */
+enum { KEPT_ALWAYS = 1 }; /* ranks that are looked at after every sample, and before inputs are made */
 
 /* STATUS_UNSUPPORTED: Python lacks a function. */
 Status kept_open(void);

@@ -96,6 +96,9 @@ size_t measure_fewer(size_t calls);
  * made. */
 Status measure_calls(const MeasuredWork *work, size_t calls, double *seconds);
 Status measure_gpu_calls(const MeasuredWork *work, size_t calls, void *stream, double *seconds);
+/* CPU: empties the caches, by reading memory that is kept for the next time. STATUS_UNSUPPORTED: there is none. */
+Status measure_cool(void);
+void measure_cool_end(void);
 void samples_free(Samples *samples);
 /* For the workers of Python libraries: vary_input() and vary_all() (base/vary.h), if what the harness calls is as it was. */
 typedef struct VariedInput {
@@ -132,6 +135,9 @@ Status measure_check_handlers(void);
 /* An audit hook of Python's, which counts those that are set after it. */
 int measure_hook(const char *event, void *given, void *told);
 int measure_hooks(void);
+/* A cold call that the parent times: says `ok`, and replies once a command has come and the call is made; left_out: without it.
+ * What fails before that is the reply of whoever calls this. measure_check_handlers() comes behind it. */
+Status measure_asked(const MeasuredWork *work, bool left_out, int commands, int replies, double *seconds);
 /* Seconds that the threads ran from measure_watch() to the beginning of the sample's clock. */
 double measure_worked(void);
 

@@ -73,10 +73,12 @@ static Status time_compared(Session *s, int k, size_t calls, bool cold, double t
     json_t *reply = NULL;
     char when[80];
     snprintf(when, sizeof when, "in timing, %s, the last call by the parent's clock: ", mode_name(cold ? MODE_COLD : MODE_HOT));
+    instance_poison(s->instance); /* before: a library's worker writes them when its call is done */
     TRY(time_calls_on(s, &(Calls){.set = (int)set, .count = calls, .cold = cold}, timeout, out));
-    instance_poison(s->instance);
     TRY(child_ask(s->worker->child, json_pack("{s:s}", KEY_DO, DO_SHOW), timeout, &reply));
+    const Status status = session_take_counts(s->instance, reply);
     json_decref(reply);
+    TRY(status);
     TRY(compare_outputs(s, set, when, NULL));
     if (k > OF_TRIES && (k != OF_ALONE || instance_is_large(s->instance))) instance_forget(s->instance, set); /* seldom needed */
     return STATUS_OK;
@@ -287,7 +289,7 @@ static Status compare_cold(Session *s, double timeout, bool last, bool *far) {
     Shortest runs = {INFINITY, INFINITY};
     bool forged = true;
     int calls;
-    if (cold->count == 0 || s->choice->entry->backend != BACKEND_CPU) return STATUS_OK;
+    if (cold->count == 0 || session_on_gpu(s->choice->entry, s->emulated)) return STATUS_OK;
     TRY(cold_calls(s, timeout, &calls));
     if (calls < COLD_LEAST) return STATUS_OK;
     for (int i = 0; i < TRIES_ALONE && forged; i++) {

@@ -5,7 +5,6 @@
 #include "measure/counts.h"
 #include "measure/limit.h"
 #include "measure/measure.h"
-#include "measure/moves_cpu.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -192,20 +191,6 @@ static Status time_calls(const Device *device, const MeasuredWork *work, size_t 
     return measure_calls(work, calls, seconds);
 }
 
-static uint64_t *sweep; /* of cool() */
-
-static Status cool(void) {
-    static size_t words;
-    if (!sweep) sweep = cache_sweep_open(&words);
-    if (!sweep) return status_fail(STATUS_UNSUPPORTED, "no host memory for the bytes that empty the caches");
-    return cache_sweep(sweep, words);
-}
-
-static void cool_end(void) {
-    free(sweep);
-    sweep = NULL;
-}
-
 static Patches patches; /* of the worker's case */
 
 /* Did each call write what was spoilt for it? */
@@ -371,8 +356,8 @@ static Status can_count(const json_t *command, const Device *device, json_t **an
 
 const WorkerMeasure TIMING = {.time = time_modes,
                               .calls = time_calls,
-                              .cool = cool,
-                              .cool_end = cool_end,
+                              .cool = measure_cool,
+                              .cool_end = measure_cool_end,
                               .between = between_calls,
                               .between_end = between_end,
                               .ceilings = ceilings,
