@@ -22,8 +22,8 @@ static const double RESTORED_SECONDS = 1e-9;                           /* a byte
 static const double ALONE = 2, ALONE_CHECKED = 1.5, ALONE_COLD = 1.25; /* caches are not as warm as back to back */
 static const double ALONE_SECONDS = 5e-6, COOL_SECONDS = 2e-6, BEGIN_SECONDS = 2e-7, WAKING_SECONDS = 3e-4;
 static const double AGREES_COLD = 1.05, FORGED_COLD = 1.5, COLD_SLACK = 0.1, COLD_TEAM_SECONDS = 3e-5; /* a team is to be woken */
-static const double COLD_QUICK_SECONDS = 0.05;
-static const double QUIET = 0.9; /* CPU time of a thread that has its processor alone */
+static const double COLD_QUICK_SECONDS = 0.05, COLD_OWN_SECONDS = 5e-5; /* around a call, where the machine is not busy */
+static const double QUIET = 0.9;                                        /* CPU time of a thread that has its processor alone */
 enum { ANY = -1, TRIES = 5, TRIES_ALONE = 3, BURSTS_LEAST = 10, BURSTS_MOST = 50, COLD_LEAST = 2, COLD_MOST = 10 };
 enum { OF_TRIES = 1, OF_BURSTS = OF_TRIES + TRIES, OF_COLD, OF_ALONE }; /* varied sets, after that of samples */
 
@@ -251,7 +251,8 @@ static double cold_slack(const Session *s) {
     return s->row->threads == 1 ? COOL_SECONDS : COLD_TEAM_SECONDS;
 }
 static bool cold_agrees(const Session *s, const Shortest *runs) {
-    return runs->with - runs->without <= AGREES_COLD * s->row->timing[MODE_COLD].stats.median + cold_slack(s);
+    const double alone = runs->with - fmin(runs->without, COLD_OWN_SECONDS);
+    return alone <= AGREES_COLD * s->row->timing[MODE_COLD].stats.median + cold_slack(s);
 }
 
 /* A cold call from outside, as its samples are taken: the least so far. Ends once that agrees and a call was compared. */
