@@ -3,8 +3,8 @@
  * side, so that a load is 128 bytes in a row (f64: 256); the warps of a block are below each other. A lane composes the maps of its
  * positions, and warps exchange them by shared memory: no shuffles. Of tiles below each other TOGETHER are a group: each publishes
  * its map, the last one the sum that leaves the group. What enters a tile follows from the maps above it in its group, so that few
- * tiles wait for one another: T / 2048 in a column. Progress: a block takes its tile from a counter when it starts, so the tiles
- * before it belong to blocks that have started.
+ * tiles wait for one another: T / 2048 in a column, of 16 positions in a lane T / 1024. Progress: a block takes its tile from a
+ * counter when it starts, so the tiles before it belong to blocks that have started.
  * Traffic: x and gamma (and reset, states) once in, y once out; a map for each column of a tile, emptied by a memset before.
  * Rounding: all in the dtype (f16 and bf16: in float); depth n. The same bits each time.
  * Limits: layout=time_major, a discount for each element. Loads of an element each where D is odd in f16 and bf16. After a sum beyond
