@@ -227,7 +227,7 @@ class Rotation:
             raise Failure("check", f"a thread works where no clock runs: {words}")
 
     def expect_rested(self, seconds):
-        """Before a call on a CPU, which took so long."""
+        """Of a call on a CPU that took so many seconds: no thread may have worked before it."""
         self.in_calls += seconds
         worked = self.worked()
         self.worked_in += worked > seconds / 2

@@ -135,8 +135,8 @@ Status measure_check_handlers(void);
 /* An audit hook of Python's, which counts those that are set after it. */
 int measure_hook(const char *event, void *given, void *told);
 int measure_hooks(void);
-/* A cold call that the parent times: says `ok`, and replies once a command has come and the call is made; left_out: without it.
- * What fails before that is the reply of whoever calls this. measure_check_handlers() comes behind it. */
+/* A cold call that the parent times: replies `ok`, waits for the next command, makes the call (left_out: does not) and replies its
+ * seconds. If it fails it has not sent that reply: the caller replies with the error. Call measure_check_handlers() afterwards. */
 Status measure_asked(const MeasuredWork *work, bool left_out, int commands, int replies, double *seconds);
 /* Seconds that the threads ran from measure_watch() to the beginning of the sample's clock. */
 double measure_worked(void);

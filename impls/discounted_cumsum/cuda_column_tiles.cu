@@ -10,10 +10,8 @@
  * Limits: layout=time_major, a discount for each element. Loads of an element each where D is odd in f16 and bf16. After a sum beyond
  *   the range, later ones may be finite.
  * Origin: Merrill and Garland 2016, Single-pass parallel prefix scan with decoupled look-back, with groups in place of the look-back. */
-#include "common/discounted_cumsum/scan.cuh"
+#include "common/discounted_cumsum/gates.cuh"
 #include "common/published.cuh"
-
-#include <string.h>
 
 #include <type_traits>
 
@@ -58,36 +56,9 @@ template <typename T, unsigned STEPS> struct ColumnPlace {
     }
 };
 
-/* A position of a lane as it lies in memory: of elements of two bytes a register has two. */
-template <typename T> struct LaneWord {
-    std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned> bits;
-
-    __device__ T element(unsigned k) const {
-        T value;
-        if constexpr (SIDE<T> == 2) {
-            const unsigned short half = (unsigned short)(bits >> k * 16);
-            memcpy(&value, &half, sizeof value);
-        } else {
-            memcpy(&value, &bits, sizeof value);
-        }
-        return value;
-    }
-    __device__ void put(unsigned k, T value) {
-        if constexpr (SIDE<T> == 2) {
-            unsigned short half;
-            memcpy(&half, &value, sizeof half);
-            bits = k ? (bits & 0xffffu) | (unsigned)half << 16 : (bits & 0xffff0000u) | half;
-        } else {
-            memcpy(&bits, &value, sizeof value);
-        }
-    }
-    /* Has the compiler convert the elements again, where it would keep each in a register of its own. */
-    __device__ void stay_packed() {
-#ifdef __CUDA_ARCH__
-        if constexpr (SIDE<T> == 2) asm volatile("" : "+r"(bits));
-#endif
-    }
-};
+/* A position of a lane. */
+template <typename T> using LaneWord = GateVector<T, SIDE<T> * sizeof(T) / 4>;
+template <typename T> using LanePack = Pack<unsigned, SIDE<T> * sizeof(T) / 4>; /* one load or store */
 
 /* What a lane has in registers: positions that are none are identities. */
 template <typename T, unsigned STEPS> struct ColumnSteps {
@@ -100,7 +71,10 @@ static __device__ void load_words(const ColumnsView<T> &of, const ColumnPlace<T,
     const T *const at = from + place.offset(of);
     if (place.is_whole(of)) {
 #pragma unroll
-        for (unsigned s = 0; s < STEPS; s++) words[s] = *(const LaneWord<T> *)(at + (long long)s * of.step);
+        for (unsigned s = 0; s < STEPS; s++) {
+            const LanePack<T> pack = *(const LanePack<T> *)(at + (long long)s * of.step);
+            memcpy(words[s].words, pack.at, sizeof pack);
+        }
         return;
     }
 #pragma unroll
@@ -240,7 +214,9 @@ static __device__ void write_steps(const ColumnsView<T> &of, const ColumnPlace<T
             sum[k] = RESETS ? discount_step(factor, sum[k], x) : factor * sum[k] + x;
             out.put(k, (T)sum[k]);
         }
-        if (whole) *(LaneWord<T> *)to = out;
+        LanePack<T> pack;
+        memcpy(pack.at, out.words, sizeof pack);
+        if (whole) *(LanePack<T> *)to = pack;
 #pragma unroll
         for (unsigned k = 0; k < SIDE<T>; k++)
             if (!whole && place.holds(of, s, k)) to[k] = out.element(k);

@@ -33,8 +33,8 @@ template <typename Sum> __device__ Plain<Sum> shuffle_from(const Plain<Sum> &map
 }
 
 /* A lane's vector as it lies in memory: of elements of two bytes a register has two. */
-template <typename T> struct GateVector {
-    unsigned words[4];
+template <typename T, unsigned WORDS = 4> struct GateVector {
+    unsigned words[WORDS];
 
     __device__ T element(unsigned i) const {
         T value;
@@ -58,7 +58,8 @@ template <typename T> struct GateVector {
     /* Has the compiler convert the elements again, where it would keep each in a register of its own. */
     __device__ void stay_packed() {
 #ifdef __CUDA_ARCH__
-        if constexpr (sizeof(T) == 2) asm volatile("" : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3]));
+#pragma unroll
+        for (unsigned w = 0; sizeof(T) == 2 && w < WORDS; w++) asm volatile("" : "+r"(words[w]));
 #endif
     }
 };
