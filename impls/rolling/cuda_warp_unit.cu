@@ -217,14 +217,53 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
 }
 
 /* Windows that a thread reads alone. Of var and std those that no unit leaves a third of, see below. */
-static bool is_tiny(Aggregate aggregate, size_t window) {
-    return window <= (aggregate_is_spread(aggregate) ? 5 : 3);
+static constexpr unsigned tiny_most(Aggregate aggregate) {
+    return aggregate_is_spread(aggregate) ? 5 : 3;
 }
-template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(256) tiny_kernel(RollingView<T> view) {
-    const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, w = view.window;
-    if (i >= view.n) return;
-    using A = Accumulator<SumOf<T>, AGG>;
-    view.y[i] = i + 1 < w ? view.incomplete : (T)A::collect(view.x + (i + 1 - w), w).template finish<AGG>((SumOf<T>)w);
+static bool is_tiny(Aggregate aggregate, size_t window) {
+    return window <= tiny_most(aggregate);
+}
+enum { TINY_THREADS = 256, TINY_OUTPUTS = 2 };
+
+/* The output of a window that is in registers, the newest element first; var and std about its mean. */
+template <Aggregate AGG, unsigned MOST, typename S>
+__device__ S tiny_output(const S (&x)[MOST], unsigned w, S per_window, S per_degree) {
+    S shift = 0;
+    if constexpr (aggregate_is_spread(AGG)) {
+#pragma unroll
+        for (unsigned j = 0; j < MOST; j++)
+            if (j < w) shift += x[j];
+        shift *= per_window;
+    }
+    UnitAggregate<S, AGG> all;
+#pragma unroll
+    for (unsigned j = 0; j < MOST; j++)
+        if (j < w) all.push(x[j] - shift);
+    constexpr Aggregate SQUARE = AGG == AGG_STD ? AGG_VAR : AGG;
+    const S output = finish<SQUARE>(all, per_window, per_degree);
+    return AGG == AGG_STD ? sqrt(output) : output;
+}
+/* A thread's outputs are a block's width apart; all that it reads is on its way before it adds. */
+template <typename T, Aggregate AGG>
+static __global__ void __launch_bounds__(TINY_THREADS) tiny_kernel(RollingView<T> view, UnitReciprocals<SumOf<T>> per) {
+    constexpr unsigned MOST = tiny_most(AGG);
+    const unsigned w = (unsigned)view.window;
+    const size_t first = (size_t)blockIdx.x * (TINY_THREADS * TINY_OUTPUTS) + threadIdx.x;
+    SumOf<T> x[TINY_OUTPUTS][MOST];
+#pragma unroll
+    for (unsigned r = 0; r < TINY_OUTPUTS; r++)
+#pragma unroll
+        for (unsigned j = 0; j < MOST; j++) {
+            const size_t i = first + r * TINY_THREADS;
+            x[r][j] = j < w && i >= j && i < view.n ? wide(view.x[i - j]) : 0;
+        }
+#pragma unroll
+    for (unsigned r = 0; r < TINY_OUTPUTS; r++) {
+        const size_t i = first + r * TINY_THREADS;
+        if (i >= view.n) return;
+        const SumOf<T> output = tiny_output<AGG>(x[r], w, per.window, per.degree);
+        view.y[i] = i + 1 < w ? view.incomplete : (T)output;
+    }
 }
 
 /* How windows from `from` on are cut: K outputs for each of G lanes, `threads` to a block, and `blocks` to a multiprocessor, which
@@ -368,8 +407,10 @@ static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut
 static Status run(const VariantArgs *args) {
     return rolling_run_stored(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
         if (is_tiny(AGG, view.window)) {
-            const unsigned threads = 256, blocks = (unsigned)divide_up(view.n, threads);
-            return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(threads), 0, args->stream}, view);
+            const SumOf<T> w = (SumOf<T>)view.window;
+            const UnitReciprocals<SumOf<T>> per = {1 / w, 1 / (w - 1), 0};
+            const unsigned blocks = (unsigned)divide_up(view.n, (size_t)TINY_THREADS * TINY_OUTPUTS);
+            return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(TINY_THREADS), 0, args->stream}, view, per);
         }
         Cut cut;
         const unsigned chosen = cut_of(args, &cut);
