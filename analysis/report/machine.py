@@ -84,7 +84,7 @@ def ceilings(results, run, full):
         long.append((device, name.replace("_", " "), quartiles, known(c.get("method"))))
     header = ["peak", *(f">{ {'cuda': 'GPU', 'cpu': 'CPU'}.get(d, d) }" for d in by_device)]
     parts = [
-        "Peaks measured on the same machine in the same run (*empty launch*: included in every cold sample).",
+        "Peaks of the same run (*empty launch*: in every cold sample).",
         table(header, short),
     ]
     if full:

@@ -83,20 +83,20 @@ def test_the_best_published_kernel_is_named_whatever_its_tolerance():
     var = "rolling agg=var n=100000000 window=3000 incomplete=nan function=none dtype=f64 input=uniform"
     large = "rolling agg=mean n=1000000000 window=3000 incomplete=nan function=none dtype=f64 input=ramp"
     for case, commit, name, tile, shared in (
-        (mean, "2efc95d", "peer_numba_cuda_tile", 69.7, 187),
-        (var, "3e7666a", "cuda_thread_tile", 69.8, 373),
-        (large, "2efc95d", "cuda_thread_tile", 70.6, 191),
+        (mean, "18ff7b1", "cuda_thread_tile", 69.7, 187),
+        (var, "18ff7b1", "cuda_thread_tile", 68.6, 368),
+        (large, "18ff7b1", "cuda_thread_tile", 70.7, 191),
     ):
         ours = time_of(case, "cuda_warp_unit", commit)[0]
         assert close(str(tile), time_of(case, name, commit)[0] / ours, 0.001) and close(
             str(shared), time_of(case, "cuda_shared", commit)[0] / ours
         ), "worked out by hand"
     said = next(line for line in REPORT.splitlines() if line.startswith("| rolling | mean, n = 1e8, window = 3000"))
-    assert "| 69.7x ±1% (`peer_numba_cuda_tile` (`textbook`)); 187x ±1% (`cuda_shared`) |" in said, said
+    assert "| 69.7x ±1% (`cuda_thread_tile` (`textbook`)); 187x ±1% (`cuda_shared`) |" in said, said
     for words, ratios in (
         ("mean, n = 1e8, window = 3000, f64, ramp", "69.7x ±1%; 187x ±1%"),
-        ("var, n = 1e8, window = 3000, f64, uniform", "69.8x ±1%; 373x ±1%"),
-        ("mean, n = 1e9, window = 3000, f64, ramp", "70.6x ±1%; 191x ±1%"),
+        ("var, n = 1e8, window = 3000, f64, uniform", "68.6x ±1%; 368x ±1%"),
+        ("mean, n = 1e9, window = 3000, f64, ramp", "70.7x ±1%; 191x ±1%"),
     ):
         line = next(
             line for line in PAGES["rolling"].splitlines() if line.startswith(f"| {words} |") and "cuda_shared" in line
@@ -137,12 +137,12 @@ def test_outcomes():
         "moments-torch-equal-when-medium",
     }
     for name, here, outcome in (
-        ("dcs-logarithmic-large", 37.1, "fails"),
-        ("moments-torch-equal-when-medium", 0.408, "fails"),
-        ("redact-malloc-30x-slower", 19.2, "direction"),
+        ("dcs-logarithmic-large", 37.0, "fails"),
+        ("moments-torch-equal-when-medium", 0.463, "fails"),
+        ("redact-malloc-30x-slower", 15.66, "direction"),
         ("dcs-p100-cpp-to-cuda-enqueued", 4.07, "far"),
         ("rolling-p100-tile-against-pandas", 93.7, "far"),
-        ("redact-two-pass-2x-preallocated-600k", 1.92, "direction"),
+        ("redact-two-pass-2x-preallocated-600k", 2.15, "holds"),
         ("dcs-launches", 17, "holds"),
         ("dcs-constant-memory", 400000, "holds"),
         ("moments-four-kernels", 4, "holds"),
@@ -150,10 +150,10 @@ def test_outcomes():
     ):
         assert CLAIMS[name]["outcome"] == outcome and close(str(here), CLAIMS[name]["here"]), CLAIMS[name]
     one_run = (
-        time_of("redact rows=600000 ", "cuda_preallocated", "2efc95d", spec="memory=cuda")[0]
-        / time_of("redact rows=600000 ", "cuda_two_pass", "2efc95d", spec="memory=cuda")[0]
+        time_of("redact rows=600000 ", "cuda_preallocated", "18ff7b1", spec="memory=cuda")[0]
+        / time_of("redact rows=600000 ", "cuda_two_pass", "18ff7b1", spec="memory=cuda")[0]
     )
-    assert close("1.92", one_run), one_run
+    assert close("2.15", one_run), one_run
 
 
 def test_the_first_sentence_says_what_kind_holds():
