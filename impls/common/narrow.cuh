@@ -36,6 +36,21 @@ static __host__ __device__ inline float wide(__nv_bfloat16 x) {
 
 template <typename T, unsigned N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
 
+/* One store to global memory. The compiler takes that of elements of two bytes apart where a path beside it stores each alone. */
+template <typename T, unsigned N> static __device__ inline void pack_store(const Pack<T, N> &pack, T *to) {
+#ifdef __CUDA_ARCH__
+    if constexpr (sizeof(T) == 2 && sizeof(pack) == 16) {
+        unsigned words[4];
+        memcpy(words, &pack, sizeof words);
+        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]),
+                     "r"(words[3])
+                     : "memory");
+        return;
+    }
+#endif
+    *(Pack<T, N> *)to = pack;
+}
+
 /* Two elements of two bytes in one register. As two elements they would be two registers, which come together again. */
 template <typename T> struct PairOf { using Type = __half2; };
 template <> struct PairOf<__nv_bfloat16> { using Type = __nv_bfloat162; };

@@ -75,14 +75,15 @@ static __device__ void load_gates(const DiscountView<T> &view, const T *dy, cons
     }
 }
 
-template <typename Sum> static __device__ Sum passed_on(Sum factor, Sum dx, bool cuts) {
-    return cuts && affine_is_cut(factor) ? 0 : factor * dx;
+/* Plain: a cut is a factor of 0; what is not finite gets past it, and is seen. */
+template <bool AGAIN, typename Sum> static __device__ Sum passed_on(Sum factor, Sum dx) {
+    return AGAIN && affine_is_cut(factor) ? 0 : factor * dx;
 }
 
 /* Maps of a warp's part: before and behind each vector of the lane, and of the whole. */
 template <typename Map, unsigned VECTORS> struct GradientScans { Map before[VECTORS], behind[VECTORS], sums, back; };
-template <typename Part, typename Map, typename T, unsigned VECTORS>
-static __device__ void scan_part(const GradientGates<T, VECTORS> &gates, bool again, GradientScans<Map, VECTORS> *out) {
+template <typename Part, bool AGAIN, typename Map, typename T, unsigned VECTORS>
+static __device__ void scan_part(const GradientGates<T, VECTORS> &gates, GradientScans<Map, VECTORS> *out) {
     constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
     typedef SumOf<T> Sum;
 #pragma unroll
@@ -102,7 +103,7 @@ static __device__ void scan_part(const GradientGates<T, VECTORS> &gates, bool ag
 #pragma unroll
         for (unsigned k = LENGTH; k-- > 0;) {
             const Sum factor = Part::element(gates.factor[v], k);
-            own.merge({factor, passed_on(factor, Part::element(gates.dy[v], k), again)});
+            own.merge({factor, passed_on<AGAIN>(factor, Part::element(gates.dy[v], k))});
         }
         const Map inclusive = warp_scan<false>(own), next = shuffle<false>(inclusive, 1);
         out->behind[v] = out->back;
@@ -119,17 +120,18 @@ static __device__ void exchange(const GatePlace &place, const GradientScans<Map,
 }
 
 /* dx and dgamma of a warp's part. False if what this lane carried either way is not finite. */
-template <typename Map, typename T, bool RIGHT, unsigned VECTORS>
+template <bool AGAIN, typename T, bool RIGHT, unsigned VECTORS>
 static __device__ bool write_part(const DiscountView<T> &view, T *dgamma, const GradientGatePlan &plan, const GatePlace &place,
                                   const GatePart<T, RIGHT, VECTORS> &part, GradientGates<T, VECTORS> &gates,
-                                  GradientGateShared<T> *shared, bool again) {
+                                  GradientGateShared<T> *shared) {
     constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
     typedef GatePart<T, RIGHT, VECTORS> Part;
     typedef SumOf<T> Sum;
+    typedef std::conditional_t<AGAIN, Affine<Sum>, Plain<Sum>> Map;
     const GateShape &shape = plan.shape;
-    const bool cuts = again || view.reset || shape.joined > 1;
+    const bool cuts = AGAIN || view.reset || shape.joined > 1;
     GradientScans<Map, VECTORS> scans;
-    scan_part<Part>(gates, again, &scans);
+    scan_part<Part, AGAIN>(gates, &scans);
     gates.stay_packed();
     Sum sum = 0, back = 0; /* what enters the warp */
     if (shape.warps > 1) {
@@ -152,8 +154,8 @@ static __device__ bool write_part(const DiscountView<T> &view, T *dgamma, const 
         for (unsigned k = LENGTH; k-- > 0;) {
             const Sum factor = Part::element(gates.factor[v], k), sum_back = Part::element(gates.dy[v], k) + gets;
             dx[k] = (T)sum_back;
-            products[k] = cuts && affine_is_cut(factor) ? (T)0 : (T)(sum_back * carried[k]);
-            gets = passed_on(factor, sum_back, cuts);
+            products[k] = (T)(cuts & affine_is_cut(factor) ? 0 : sum_back * carried[k]);
+            gets = passed_on<AGAIN>(factor, sum_back);
         }
         finite = finite && isfinite(running) && isfinite(gets); /* in Plain maps what is not finite stays so */
         part.store(view.y, v, plan.packed, dx);
@@ -169,7 +171,7 @@ static __device__ __noinline__ void work_again(const DiscountView<T> &view, cons
     const GatePart<T, RIGHT, VECTORS> part(view, plan.shape, place, plan.packed);
     GradientGates<T, VECTORS> gates;
     load_gates<false>(view, dy, plan, part, true, &gates);
-    (void)write_part<Affine<SumOf<T>>>(view, dgamma, plan, place, part, gates, shared, true);
+    (void)write_part<true>(view, dgamma, plan, place, part, gates, shared);
 }
 
 template <typename T, bool RIGHT, unsigned VECTORS>
@@ -184,7 +186,7 @@ static __global__ void __launch_bounds__(GATE_THREADS_MAX, blocks_to_sm<T>(VECTO
         load_gates<true>(view, dy, plan, part, false, &gates);
     else
         load_gates<false>(view, dy, plan, part, false, &gates);
-    const bool mine = write_part<Plain<SumOf<T>>>(view, dgamma, plan, place, part, gates, &shared, false);
+    const bool mine = write_part<false>(view, dgamma, plan, place, part, gates, &shared);
     const bool finite = plan.shape.rows > 1 ? __all_sync((unsigned)ALL_LANES, mine) : __syncthreads_and(mine);
     if (!finite) work_again<T, RIGHT, VECTORS>(view, dy, dgamma, plan, place, &shared);
 }

@@ -143,7 +143,7 @@ template <typename T, bool RIGHT, unsigned VECTORS> struct GatePart {
         Pack<E, LENGTH> pack;
 #pragma unroll
         for (unsigned k = 0; k < LENGTH; k++) pack.at[Line::at(0, k)] = in[k];
-        *(Pack<E, LENGTH> *)(to + low(v)) = pack;
+        pack_store(pack, to + low(v));
     }
 };
 

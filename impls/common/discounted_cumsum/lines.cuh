@@ -40,7 +40,7 @@ template <unsigned LENGTH, bool BACKWARD> struct DiscountLine {
             Pack<E, LENGTH> pack;
 #pragma unroll
             for (unsigned k = 0; k < LENGTH; k++) pack.at[BACKWARD ? LENGTH - 1 - k : k] = in[k];
-            *(Pack<E, LENGTH> *)(to + low) = pack;
+            pack_store(pack, to + low);
         } else {
 #pragma unroll
             for (unsigned k = 0; k < LENGTH; k++)
