@@ -16,6 +16,7 @@ program. Nothing is left half made: files are renamed into their place, and two 
 import concurrent.futures
 import contextlib
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -201,6 +202,23 @@ class Project:
         """For the compiler, of a file from elsewhere, which may begin as a copy: the headers that the op's variants share."""
         impls = self.root / (self.settings["impls"] or "share/rungs/impls")
         return [f"-I{impls / id_.partition('/')[0]}"] if "/try_" in id_ else []
+
+    @functools.cached_property
+    def emulated_build(self):
+        """The same modules in the build for the emulator alone, which ./rungs leaves as it is when it builds the tests."""
+        build = self.settings["build"]
+        if not build.endswith("-tests"):
+            return None
+        folder = pathlib.Path(build.removesuffix("-tests"), os.path.relpath(self.folder, build))
+        return Project(folder) if (folder / "settings.json").exists() else None
+
+    def commands(self, kind, language):
+        """How such a module is made, whatever the build folder is called."""
+        keys = ["libraries", *(["link_cuda", "runtime"] if language == "cu" else ["link"])]
+        words = (
+            [self.compiler(language), *map(self.settings.get, keys)] if kind == "native" else self.settings.get(kind)
+        )
+        return json.dumps(words).replace(f"{self.settings['build']}/", "")
 
     def all(self):
         """(id, path) of every variant."""
@@ -417,6 +435,28 @@ def make(project, kind, id_, source):
     return facts
 
 
+def copied(project, kind, id_, path):
+    """The facts of a variant whose module another build has made of the same files in the same way, once it is copied; or None."""
+    other = project.emulated_build
+    if not other or path.endswith(".py") or "/try_" in id_:
+        return None
+    base = other.base_of(kind, id_)
+    kept, module = load(base.with_name(base.name + ".json")), base.with_name(base.name + ".so")
+    facts = kept and (kept.get("path"), kept.get("contract"), kept.get("error"))
+    if facts != (path, project.contract, None) or not (is_whole(module, kept) and unchanged(kept)):
+        return None
+    language = path.rpartition(".")[2]
+    if other.commands(kind, language) != project.commands(kind, language):
+        return None
+    with project.temporary_folder() as to:
+        part = pathlib.Path(shutil.copy2(module, to))
+        if hashlib.sha256(part.read_bytes()).hexdigest() != kept["module"]:
+            return None
+        os.replace(part, project.base_of(kind, id_).with_name(module.name))
+    files = [pathlib.Path(file[0]) for file in kept["files"][1:]]  # the first is its settings
+    return {key: kept[key] for key in ("variant", "code", "module", "bytes")} | {"files": files}
+
+
 def bring_up_to_date(project, kind, id_, path):
     """The error of the variant, or None."""
     source = project.root / path
@@ -439,7 +479,7 @@ def bring_up_to_date(project, kind, id_, path):
         try:
             if kind in project.broken:
                 raise Refused(project.broken[kind])
-            made = make(project, kind, id_, source)
+            made = copied(project, kind, id_, path) or make(project, kind, id_, source)
             new |= made | {"files": [project.settings_file, *stats_of(made["files"], began)]}
         except Exception as error:  # whatever it is, it costs this variant alone; the next start tries again
             said = f"{error}" if isinstance(error, (Refused, OSError, SyntaxError)) else repr(error)

@@ -168,6 +168,35 @@ def test_of_all_scenarios_of_a_folder_together(world):
     assert done.stderr.count("compiling") == done.stderr.count("compiling 2 variants\n") == 1, done.stderr
 
 
+def test_what_the_build_for_the_emulator_made_is_copied(world):
+    """Into that of ./rungs test; but for what is made of another file now, was made in another way, or is not what was made."""
+    counter, compiled = world.folder / "counter", world.folder / "compiled"
+    counter.write_text(f'#!/bin/sh\necho "$@" >>{compiled}\nexec "$@"\n')
+    counter.chmod(0o755)
+    settings = json.loads((world.modules / "settings.json").read_text()) | {"launcher": [str(counter)]}
+    for name in ("cpu_same", "cpu_changed", "cpu_spoilt"):
+        world.write(f"{name}.c", variant(name))
+
+    def make(build, **more):
+        modules = world.folder / build / "modules"
+        modules.mkdir(parents=True, exist_ok=True)
+        (modules / "settings.json").write_text(json.dumps(settings | {"build": str(world.folder / build)} | more))
+        compiled.write_text("")
+        subprocess.run([sys.executable, SOURCE / "cmake/modules.py", modules, "--all", "native"], check=True)
+        made = {path.stem: path.read_bytes() for path in modules.glob("double/*.so")}
+        told = {path.stem: json.loads(path.read_text()) for path in modules.glob("double/*.json")}
+        return made, told, {word for word in ("same", "changed", "spoilt") if f"cpu_{word}.c" in compiled.read_text()}
+
+    first, told, found = make("build")
+    assert found == {"same", "changed", "spoilt"}
+    world.write("cpu_changed.c", variant("cpu_changed", value="x[i] + x[i]"))
+    (world.modules / "double/cpu_spoilt.so").write_bytes(first["cpu_spoilt"][:-1] + b"?")
+    made, copy, found = make("build-tests")
+    assert found == {"changed", "spoilt"} and made["cpu_same"] == first["cpu_same"]
+    assert all(copy["cpu_same"][key] == told["cpu_same"][key] for key in ("variant", "code", "module"))
+    assert make("build-tests", link=[*settings["link"], "-O1"])[2] == {"same", "changed", "spoilt"}
+
+
 def test_an_endless_compile(world):
     world.write("cpu_good.c", variant("cpu_good"))
     world.write("cpu_endless.c", f'#include "{world.folder}/pipe"\n' + variant("cpu_endless"))
