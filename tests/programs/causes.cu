@@ -99,12 +99,20 @@ __global__ void exchange_right(int *x) {
     atomicExch(&x[2048], 1);
 }
 
-int main(int, char **argv) {
+// Each on an array of its own, and with flags that nobody has set.
+static int *fresh() {
+    const int zero = 0;
     int *x;
     cudaMalloc(&x, 4096 * sizeof *x);
     cudaMemset(x, 0, 2048 * sizeof *x);
+    cudaMemcpyToSymbol(flag, &zero, sizeof zero);
+    return x;
+}
+
+int main(int argc, char **argv) {
 #define KERNEL(name)                                                                                                               \
-    if (!strcmp(argv[1], #name)) name<<<4, 64>>>(x)
+    for (int i = 1; i < argc; i++)                                                                                                 \
+        if (!strcmp(argv[i], #name)) name<<<4, 64>>>(fresh())
     KERNEL(scope);
     KERNEL(scope_right);
     KERNEL(device_variable);
