@@ -427,7 +427,12 @@ def test_the_gate_fails_because_scale_is_wrong(project, old, wrong_rows):
 @needs_release
 def test_the_gate_of_the_workflow(project, old, wrong):
     """Its step, of the workflow that `rungs new` wrote, with programs that are built already in place of a base to build; then its summary. scale is
-    no part of it."""
+    no part of it. What is gated has equal code, so that rows may be short here; as they were written they are of 0.1 ms and more."""
+    rows = project.folder / "gate.jsonl"
+    done = project.program("run", "gate", "--variants", "cpu_*", *QUICK, "--out", rows)
+    times = [row["timing"][mode]["median"] for row in rows_of(rows) if row["timing"] for mode in ("cold", "hot")]
+    expect(done.returncode == 0 and len(times) >= 4 and min(times) >= 1e-4, f"rows of 0.1 ms and more: {times}", done)
+    project.edit("scenarios/gate.yaml", "n: [3000017]", "n: [20011]")
     workflow = pytest.importorskip("ruamel.yaml").YAML(typ="safe").load(project.root / ".github/workflows/rungs.yml")
     steps = {step.get("name"): step for step in workflow["jobs"]["kernels"]["steps"]}
     compare = steps["Compare with the base"]["run"]
@@ -451,9 +456,6 @@ def test_the_gate_of_the_workflow(project, old, wrong):
         "regression gate: passed" in page.read_text() and "axpy/cpu_loop" in page.read_text(),
         f"the job's summary has the table: {page.read_text()}",
     )
-    rows = rows_of(project.root / "build/gate/new.jsonl")
-    times = [row["timing"][mode]["median"] for row in rows if row["verdict"] == "pass" for mode in ("cold", "hot")]
-    expect(len(times) >= 36 and min(times) >= 1e-4, f"rows of 0.1 ms and more: {min(times)}")
 
 
 @only_full
