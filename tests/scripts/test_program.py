@@ -46,9 +46,10 @@ def test_groups_half_precision_and_managed_memory():
 
 
 def test_arithmetic_of_16_and_8_bits_is_a_gpus():
-    """halves.txt: what halves.cu says on an H200, of all pairs; here those of one upper byte, among them the largest of f16."""
+    """halves.txt: what halves.cu says on an H200, of all pairs; here those of one upper byte, among them the largest of f16.
+    Of several emulators only the first one's output is the program's."""
     lines = [line.split() for line in (SOURCE / "halves.txt").read_text().splitlines()]
-    done = attempt("halves.cu", "--", "123", "1")
+    done = attempt("halves.cu", "--emulator", "address", "--", "123", "1")
     found = [line.split() for line in done.stdout.splitlines()]
     assert found == [[name, digests[123 if len(digests) > 1 else 0]] for name, *digests in lines], done.stderr
 
