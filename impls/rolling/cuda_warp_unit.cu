@@ -217,7 +217,7 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
 }
 
 /* Windows that a thread reads alone. Of var and std those that no unit leaves a third of, see below. */
-static constexpr unsigned tiny_most(Aggregate aggregate) {
+static __host__ __device__ constexpr unsigned tiny_most(Aggregate aggregate) {
     return aggregate_is_spread(aggregate) ? 5 : 3;
 }
 static bool is_tiny(Aggregate aggregate, size_t window) {
