@@ -204,20 +204,24 @@ class Rotation:
         if self.timed != place.mode:
             self.timed, self.resting = place.mode, python_threads()
             self.in_calls, self.in_between, self.worked_in = 0, 0, 0
-        if place.warm and not self.slow:
+        self.make(key, place.warm, place.back_to_back)
+        if self.on_gpu:
+            threads = python_threads()
+            ran = sum(seconds - self.resting.get(thread, 0) for thread, seconds in threads.items())
+            self.expect_rest(ran, LEAST_SECONDS_GPU)
+        self.begin = perf_counter()
+
+    def make(self, key, warm, back_to_back):
+        """What the calls of a sample find."""
+        if warm and not self.slow:
             self.use(key ^ OTHER_DATA)
             self.call()
             self.resting = python_threads()
         if not self.on_gpu:
             self.watch()
         self.use(key, deep=True)
-        if self.rewrites and place.back_to_back:
+        if self.rewrites and back_to_back:
             self.aim_rewriting()
-        if self.on_gpu:
-            threads = python_threads()
-            ran = sum(seconds - self.resting.get(thread, 0) for thread, seconds in threads.items())
-            self.expect_rest(ran, LEAST_SECONDS_GPU)
-        self.begin = perf_counter()
 
     def expect_rest(self, seconds, least):
         """Other threads ran so long before a call. `least` seconds of a mode are no work, nor is half of what its calls take."""

@@ -94,7 +94,7 @@ class Engine(Measure):
         work, pace, samples = map(ctypes.POINTER, (MeasuredWork, SamplingPace, Samples))
         self.c.measure_gpu.argtypes = [ctypes.c_int, work, ctypes.c_void_p, pace, samples]
         self.c.measure_cpu.argtypes = [ctypes.c_int, work, pace, samples]
-        self.c.measure_asked.argtypes = [work, Flag, ctypes.c_int, ctypes.c_int, Numbers]
+        self.c.measure_asked.argtypes = [work, Flag, Size, ctypes.c_int, ctypes.c_int, Numbers]
         self.c.samples_free.argtypes = [samples]
         self.rewrites = BETWEEN(("measure_rewrite_gpu" if library.on_gpu else "measure_rewrite", self.c))
         self.rested = CALL(("measure_rested", self.c))
@@ -146,10 +146,10 @@ class Engine(Measure):
                 work.after = CALL(lambda _: 0)  # a sample is one call
         return work
 
-    def asked(self, run, pipes, rotation):
-        """A cold call that the parent times; run: None: it is left out. -> (its result, its seconds). Garbage is not collected from then on."""
+    def asked(self, run, cold, calls, pipes, rotation):
+        """The last of so many calls, which the parent times; 0: none. -> (its result, its seconds). Garbage is not collected from then on."""
         raised, kept, seconds = [], rotation.kept, ctypes.c_double()
-        status = self.c.measure_asked(self.work(run, rotation, raised, kept), run is None, *pipes, seconds)
+        status = self.c.measure_asked(self.work(run, rotation, raised, kept), cold, calls, *pipes, seconds)
         if raised:
             raise raised[0]
         self.expect_ok(status)

@@ -368,16 +368,16 @@ class Worker:
         return {wire.KEY_OK: True, wire.KEY_TIMING: timing}
 
     def calls(self, command):
-        """A cold call that the parent times, with the reply at its end (harness/measure/cpu.c). What a thread still computes then is missing."""
-        if self.clock != "cpu" or not command[wire.KEY_COLD]:
+        """A sample's call that the parent times, with the reply at its end (harness/measure/cpu.c). What a thread still computes then is missing."""
+        if self.clock != "cpu":
             return {wire.KEY_SKIP: "its calls are not repeated for the parent's clock"}
-        rotation, run = self.rotating, None if command[wire.KEY_LEFT_OUT] else self.call
-        rotation.watch()
-        rotation.use(command[wire.KEY_KEY], deep=True)
+        rotation, cold = self.rotating, command[wire.KEY_COLD]
+        calls = 0 if command[wire.KEY_LEFT_OUT] else command[wire.KEY_CALLS]
         with self.hooks.refused():
             try:
-                outputs, seconds = self.engine.asked(run, self.pipes, rotation)
-                self.told = self.behind_reply(outputs, seconds) if run else None
+                rotation.make(command[wire.KEY_KEY], warm=calls > 0 and not cold, back_to_back=not cold)
+                outputs, seconds = self.engine.asked(self.call, cold, calls, self.pipes, rotation)
+                self.told = self.behind_reply(outputs, seconds) if calls else None
             finally:
                 gc.enable()
 

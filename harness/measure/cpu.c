@@ -62,15 +62,13 @@ Status measure_calls(const MeasuredWork *work, size_t calls, double *seconds) {
     return STATUS_OK;
 }
 
-/* The last of the session's calls. */
-static Status take_last(const CpuSession *session, Sample *sample) {
-    const MeasuredWork *work = session->work;
-    for (size_t left = session->calls; left-- > 1;) {
+/* Of so many calls those before the last, and what that finds. */
+static Status call_before_last(const MeasuredWork *work, size_t calls) {
+    for (size_t left = calls; left-- > 1;) {
         if (work->between) TRY(work->between(work->between_context, left, false));
         TRY(work->run(work->context));
     }
-    if (work->between && session->calls > 1) TRY(work->between(work->between_context, 0, false));
-    return measure_calls(work, 1, &sample->seconds);
+    return work->between && calls > 1 ? work->between(work->between_context, 0, false) : STATUS_OK;
 }
 
 size_t measure_fewer(size_t calls) {
@@ -86,7 +84,10 @@ static Status take(void *context, Sample *sample) {
     double all;
     if (session->cold) TRY(measure_cool());
     if (work->rested) TRY(work->rested(work->context));
-    if (work->last) return take_last(session, sample);
+    if (work->last) {
+        TRY(call_before_last(work, session->calls));
+        return measure_calls(work, 1, &sample->seconds);
+    }
     if (rewrites) {
         TRY(measure_between(session));
         TRY(work->between(work->between_context, calls - 1, false));
@@ -139,15 +140,16 @@ static void reply(int replies, const char *text) {
     while (ioctl(replies, FIONREAD, &left) == 0 && left > 0 && clock_seconds() < end) sched_yield();
 }
 
-Status measure_asked(const MeasuredWork *work, bool left_out, int commands, int replies, double *seconds) {
+Status measure_asked(const MeasuredWork *work, bool cold, size_t calls, int commands, int replies, double *seconds) {
     char text[80];
     *seconds = 0;
-    TRY(measure_cool());
+    if (cold) TRY(measure_cool());
     if (work->rested) TRY(work->rested(work->context));
+    TRY(call_before_last(work, work->after ? 1 : calls));
     measure_look_at_handlers();
     (void)dprintf(replies, "{\"%s\": true}\n", KEY_OK);
     TRY(read_command(commands));
-    if (!left_out) TRY(measure_calls(work, 1, seconds));
+    if (calls > 0) TRY(measure_calls(work, 1, seconds));
     snprintf(text, sizeof text, "{\"%s\": true, \"%s\": %.9g}\n", KEY_OK, KEY_SECONDS, *seconds);
     reply(replies, text);
     return STATUS_OK;

@@ -135,9 +135,10 @@ Status measure_check_handlers(void);
 /* An audit hook of Python's, which counts those that are set after it. */
 int measure_hook(const char *event, void *given, void *told);
 int measure_hooks(void);
-/* A cold call that the parent times: replies `ok`, waits for the next command, makes the call (left_out: does not) and replies its
- * seconds. If it fails it has not sent that reply: the caller replies with the error. Call measure_check_handlers() afterwards. */
-Status measure_asked(const MeasuredWork *work, bool left_out, int commands, int replies, double *seconds);
+/* A sample that the parent times, too: makes its calls but the last, replies `ok`, waits for the next command, makes the last
+ * (calls: 0: none) and replies its seconds. If it fails it has not sent that reply: the caller replies with the error. Call
+ * measure_check_handlers() afterwards. */
+Status measure_asked(const MeasuredWork *work, bool cold, size_t calls, int commands, int replies, double *seconds);
 /* Seconds that the threads ran from measure_watch() to the beginning of the sample's clock. */
 double measure_worked(void);
 

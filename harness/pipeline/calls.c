@@ -21,10 +21,11 @@ static const double OWN_MOST_SECONDS = 5e-6;
 static const double RESTORED_SECONDS = 1e-9;                           /* a byte of an array that is updated in place */
 static const double ALONE = 2, ALONE_CHECKED = 1.5, ALONE_COLD = 1.25; /* caches are not as warm as back to back */
 static const double ALONE_SECONDS = 5e-6, COOL_SECONDS = 2e-6, BEGIN_SECONDS = 2e-7, WAKING_SECONDS = 3e-4;
-static const double AGREES_COLD = 1.05, FORGED_COLD = 1.5, COLD_SLACK = 0.1, COLD_TEAM_SECONDS = 3e-5; /* a team is to be woken */
-static const double COLD_QUICK_SECONDS = 0.05, COLD_OWN_SECONDS = 5e-5; /* around a call, where the machine is not busy */
+static const double AGREES_LAST = 1.05, FORGED_LAST = 1.5, LAST_SLACK = 0.1, LAST_TEAM_SECONDS = 3e-5; /* a team is to be woken */
+static const double LAST_QUICK_SECONDS = 0.05, LAST_OWN_SECONDS = 5e-5; /* around a call, where the machine is not busy */
 static const double QUIET = 0.9;                                        /* CPU time of a thread that has its processor alone */
-enum { ANY = -1, TRIES = 5, TRIES_ALONE = 3, BURSTS_LEAST = 10, BURSTS_MOST = 50, COLD_LEAST = 2, COLD_MOST = 10 };
+enum { ANY = -1, TRIES = 5, TRIES_ALONE = 3, BURSTS_LEAST = 10, BURSTS_MOST = 50 };
+enum { LAST_LEAST = 2, LAST_MOST = 10, WARM_MOST = 1000 };
 enum { OF_TRIES = 1, OF_BURSTS = OF_TRIES + TRIES, OF_COLD, OF_ALONE }; /* varied sets, after that of samples */
 
 typedef struct Outside {
@@ -32,7 +33,7 @@ typedef struct Outside {
 } Outside;
 
 /* Of which this process takes the time. set: of the inputs; ANY: any, which nobody compares. left_out: without the calls, that is
- * what the harness does around them. cold: of the mode cold, else of hot. */
+ * what the harness does around them. cold: of the mode cold, else of hot, where of a library's the last is timed. */
 typedef struct Calls {
     int set;
     size_t count;
@@ -241,67 +242,75 @@ static Status compare_alone(Session *s, double timeout, double least) {
     return STATUS_OK;
 }
 
-/* Of any inputs. */
-static Status time_one_cold(Session *s, bool left_out, double timeout, Outside *out) {
-    return time_calls_on(s, &(Calls){.set = ANY, .count = 1, .left_out = left_out, .cold = true}, timeout, out);
+/* ---- The last call of a sample, as those of `cold` are taken, and a library's of `hot`. */
+
+/* As many calls as a sample has, of any inputs. */
+static Calls calls_of(const Session *s, Mode mode, bool left_out) {
+    const double few = mode == MODE_COLD ? 0 : SAMPLING_SECONDS_MIN / s->row->timing[mode].stats.median;
+    return (Calls){.set = ANY, .count = 1 + (size_t)fmin(few, WARM_MOST), .left_out = left_out, .cold = mode == MODE_COLD};
 }
 
-/* What the parent takes for a cold call, beside its samples. */
-static double cold_slack(const Session *s) {
-    return s->row->threads == 1 ? COOL_SECONDS : COLD_TEAM_SECONDS;
+/* What the parent takes for a call, beside its samples. */
+static double last_slack(const Session *s) {
+    return s->row->threads == 1 ? COOL_SECONDS : LAST_TEAM_SECONDS;
 }
-static bool cold_agrees(const Session *s, const Shortest *runs) {
-    const double alone = runs->with - fmin(runs->without, COLD_OWN_SECONDS);
-    return alone <= AGREES_COLD * s->row->timing[MODE_COLD].stats.median + cold_slack(s);
+static bool last_agrees(const Session *s, Mode mode, const Shortest *runs) {
+    const double alone = runs->with - fmin(runs->without, LAST_OWN_SECONDS);
+    return alone <= AGREES_LAST * s->row->timing[mode].stats.median + last_slack(s);
 }
 
-/* A cold call from outside, as its samples are taken: the least so far. Ends once that agrees and a call was compared. */
-static Status time_cold(Session *s, int calls, double timeout, Shortest *runs) {
-    const int compared = (int)(draw_of(&s->draw, MODE_COLD, DRAW_CALLS, s->timed_calls) % (uint64_t)calls);
+/* The least so far of a few calls. long_ones: of so many more than not the CPU time is far above the samples. Ends once that agrees
+ * and a call was compared. */
+static Status time_last(Session *s, Mode mode, int calls, double timeout, Shortest *runs, int *long_ones) {
+    const int compared = (int)(draw_of(&s->draw, mode, DRAW_CALLS, s->timed_calls) % (uint64_t)calls);
+    const Calls without = calls_of(s, mode, true), with = calls_of(s, mode, false);
+    const double far_above = FORGED_LAST * s->row->timing[mode].stats.median + ALONE_SECONDS;
     Outside run;
-    for (int i = 0; i < calls && !s->decided && (i <= compared || !cold_agrees(s, runs)); i++) {
-        TRY(time_one_cold(s, true, timeout, &run));
+    for (int i = 0; i < calls && !s->decided && (i <= compared || !last_agrees(s, mode, runs)); i++) {
+        TRY(time_calls_on(s, &without, timeout, &run));
         runs->without = fmin(runs->without, run.seconds);
-        TRY(i == compared ? time_compared(s, OF_COLD, 1, true, timeout, &run) : time_one_cold(s, false, timeout, &run));
-        runs->with = fmin(runs->with, run.seconds);
+        TRY(i == compared ? time_compared(s, with.cold ? OF_COLD : OF_TRIES, with.count, with.cold, timeout, &run)
+                          : time_calls_on(s, &with, timeout, &run));
+        runs->with = fmin(runs->with, run.seconds), *long_ones += run.cpu > far_above ? 1 : -1;
     }
     return STATUS_OK;
 }
 
-/* Cold calls whose time, and that of what is around them, fit into a share of the row's. */
-static Status cold_calls(Session *s, double timeout, int *calls) {
+/* Calls whose time, and that of what is around them, fit into a share of the row's. */
+static Status count_last(Session *s, Mode mode, double timeout, int *calls) {
     const double budget = SHARE_OF_ROW * fmax(clock_seconds() - s->began, 2 * s->options->seconds_per_mode);
+    const Calls without = calls_of(s, mode, true);
     double each = 0; /* what empties the caches is made for the first */
     Outside run;
     for (int i = 0; i < 2; i++) {
         each = clock_seconds();
-        TRY(time_one_cold(s, true, timeout, &run));
-        each = 2 * (clock_seconds() - each + s->row->timing[MODE_COLD].stats.median);
+        TRY(time_calls_on(s, &without, timeout, &run));
+        each = 2 * (clock_seconds() - each + s->row->timing[mode].stats.median);
     }
-    *calls = each < COLD_QUICK_SECONDS ? COLD_MOST : (int)fmin(budget / each, COLD_MOST);
+    *calls = each < LAST_QUICK_SECONDS ? LAST_MOST : (int)fmin(budget / each, LAST_MOST);
     return STATUS_OK;
 }
 
-/* The least of a few cold calls against the samples' median. Of several threads it says only that they agree. */
-static Status compare_cold(Session *s, double timeout, bool last, bool *far) {
-    ModeTiming *cold = &s->row->timing[MODE_COLD];
+/* The least of a few such calls against the samples' median. Of several threads it says only that they agree. */
+static Status compare_last(Session *s, Mode mode, double timeout, bool last, bool *far) {
+    ModeTiming *timing = &s->row->timing[mode];
     const bool one = s->row->threads == 1;
-    const double median = cold->stats.median;
+    const double median = timing->stats.median;
     Shortest runs = {INFINITY, INFINITY};
     bool forged = true;
-    int calls;
-    if (cold->count == 0 || session_on_gpu(s->choice->entry, s->emulated)) return STATUS_OK;
-    TRY(cold_calls(s, timeout, &calls));
-    if (calls < COLD_LEAST) return STATUS_OK;
+    int calls, long_ones = 0; /* a busy machine lengthens no CPU time, of which a short call's is not always told */
+    if (timing->count == 0 || session_on_gpu(s->choice->entry, s->emulated)) return STATUS_OK;
+    TRY(count_last(s, mode, timeout, &calls));
+    if (calls < LAST_LEAST) return STATUS_OK;
     for (int i = 0; i < TRIES_ALONE && forged; i++) {
-        TRY(time_cold(s, calls, timeout, &runs));
+        TRY(time_last(s, mode, calls, timeout, &runs, &long_ones));
         if (s->decided) return STATUS_OK;
         /* what is around the calls takes long where the machine is busy */
-        forged = one && runs.with > FORGED_COLD * median + ALONE_SECONDS + 1.5 * runs.without;
+        forged = one && long_ones > 0 && runs.with > FORGED_LAST * median + ALONE_SECONDS + 1.5 * runs.without;
     }
-    if (cold_agrees(s, &runs) && cold_slack(s) <= COLD_SLACK * median) cold->clock_by = CLOCK_BOTH;
+    if (last_agrees(s, mode, &runs) && last_slack(s) <= LAST_SLACK * median) timing->clock_by = CLOCK_BOTH;
     *far = forged && !last;
-    if (forged && last) refuse_samples(s, MODE_COLD, runs.with - runs.without);
+    if (forged && last) refuse_samples(s, mode, runs.with - runs.without);
     return STATUS_OK;
 }
 
@@ -311,12 +320,13 @@ Status check_clock(Session *s, double timeout_seconds, bool last, bool *far) {
     for (int m = 0; m < MODE_COUNT; m++)
         if (timing[m].count > 0) timing[m].clock_by = CLOCK_WORKER;
     const double spent = clock_seconds() - s->began, meant = 2 * s->options->seconds_per_mode; /* cold and hot */
-    Status status = compare_cold(s, timeout_seconds, last, far);
+    const bool library = s->choice->entry->backend == BACKEND_PEER;
+    Status status = compare_last(s, MODE_COLD, timeout_seconds, last, far);
+    if (library && status == STATUS_OK && !s->decided && !*far) status = compare_last(s, MODE_HOT, timeout_seconds, last, far);
     if (status == STATUS_UNSUPPORTED) status = STATUS_OK; /* calls that allocate are not repeated, or the caches are too large */
     if (status != STATUS_OK || s->decided || *far) return status;
     const double needed = 4 * fmax(AT_LEAST_SECONDS, s->first_seconds);
-    if (s->choice->entry->backend == BACKEND_PEER || hot->count == 0 || needed > SHARE_OF_ROW * fmax(spent, meant))
-        return STATUS_OK;
+    if (library || hot->count == 0 || needed > SHARE_OF_ROW * fmax(spent, meant)) return STATUS_OK;
     double least;
     status = compare_clocks(s, timeout_seconds, last, far, &least);
     if (status == STATUS_OK && !s->decided && !*far) status = compare_alone(s, timeout_seconds, least);

@@ -326,19 +326,19 @@ def test_samples(peers):
 
 
 @pytest.mark.skipif(not has("pandas"), reason="pandas is not installed")
-def test_a_cold_call_that_the_parent_times(peers):
+def test_a_call_that_the_parent_times(peers):
     session, x = peers.session(), peers.normal(5000)
     session.write(x)
     session.open("rolling/peer_pandas", make_case("sum", 5000, 1), 5000)
     session.time(modes=["cold"], min_samples=1, max_samples=1, seconds=0.0)
-    calls = {"do": "calls", "calls": 1, "key": 5, "vary": [1]}
-    assert "skip" in session.ask(**calls, cold=False, left_out=False)
-    for left_out in (True, False):
-        assert session.ask(**calls, cold=True, left_out=left_out) == {"ok": True}
-        reply = session.ask(do="continue")
-        assert reply["ok"] and (reply["seconds"] == 0) == left_out
-    assert session.ask(do="show") == {"ok": True} and (session.read("f8", 5000) == x).all()
-    assert session.ask(**calls, cold=True, left_out=True) == {"ok": True}
+    calls = {"do": "calls", "key": 5, "vary": [1]}
+    for number, cold in ((1, True), (1, False), (4, False)):
+        for left_out in (True, False):
+            assert session.ask(**calls, calls=number, cold=cold, left_out=left_out) == {"ok": True}
+            reply = session.ask(do="continue")
+            assert reply["ok"] and (reply["seconds"] == 0) == left_out
+        assert session.ask(do="show") == {"ok": True} and (session.read("f8", 5000) == x).all()
+    assert session.ask(**calls, calls=1, cold=True, left_out=True) == {"ok": True}
     assert session.ask(do="close")["ok"], "what follows is a command again"
 
 
