@@ -271,7 +271,8 @@ static Status time_last(Session *s, Mode mode, int calls, double timeout, Shorte
         runs->without = fmin(runs->without, run.seconds);
         TRY(i == compared ? time_compared(s, with.cold ? OF_COLD : OF_TRIES, with.count, with.cold, timeout, &run)
                           : time_calls_on(s, &with, timeout, &run));
-        runs->with = fmin(runs->with, run.seconds), *long_ones += run.cpu > far_above ? 1 : -1;
+        runs->with = fmin(runs->with, run.seconds),
+        *long_ones += run.cpu > far_above ? 1 : -(run.cpu > far_above / 3); /* else not told */
     }
     return STATUS_OK;
 }
