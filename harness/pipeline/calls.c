@@ -259,8 +259,8 @@ static bool last_agrees(const Session *s, Mode mode, const Shortest *runs) {
     return alone <= AGREES_LAST * s->row->timing[mode].stats.median + last_slack(s);
 }
 
-/* The least so far of a few calls. long_ones: of so many more than not the CPU time is far above the samples. Ends once that agrees
- * and a call was compared. */
+/* The least so far of a few calls. Ends once that agrees and a call was compared. long_ones: how many more than not took CPU time
+ * far above the samples; that of a short call is not always told. */
 static Status time_last(Session *s, Mode mode, int calls, double timeout, Shortest *runs, int *long_ones) {
     const int compared = (int)(draw_of(&s->draw, mode, DRAW_CALLS, s->timed_calls) % (uint64_t)calls);
     const Calls without = calls_of(s, mode, true), with = calls_of(s, mode, false);
@@ -271,8 +271,8 @@ static Status time_last(Session *s, Mode mode, int calls, double timeout, Shorte
         runs->without = fmin(runs->without, run.seconds);
         TRY(i == compared ? time_compared(s, with.cold ? OF_COLD : OF_TRIES, with.count, with.cold, timeout, &run)
                           : time_calls_on(s, &with, timeout, &run));
-        runs->with = fmin(runs->with, run.seconds),
-        *long_ones += run.cpu > far_above ? 1 : -(run.cpu > far_above / 3); /* else not told */
+        runs->with = fmin(runs->with, run.seconds);
+        *long_ones += run.cpu > far_above ? 1 : run.cpu > far_above / 3 ? -1 : 0;
     }
     return STATUS_OK;
 }
@@ -299,15 +299,15 @@ static Status compare_last(Session *s, Mode mode, double timeout, bool last, boo
     const double median = timing->stats.median;
     Shortest runs = {INFINITY, INFINITY};
     bool forged = true;
-    int calls, long_ones = 0; /* a busy machine lengthens no CPU time, of which a short call's is not always told */
+    int calls, long_ones = 0;
     if (timing->count == 0 || session_on_gpu(s->choice->entry, s->emulated)) return STATUS_OK;
     TRY(count_last(s, mode, timeout, &calls));
     if (calls < LAST_LEAST) return STATUS_OK;
     for (int i = 0; i < TRIES_ALONE && forged; i++) {
         TRY(time_last(s, mode, calls, timeout, &runs, &long_ones));
         if (s->decided) return STATUS_OK;
-        /* what is around the calls takes long where the machine is busy */
-        forged = one && long_ones > 0 && runs.with > FORGED_LAST * median + ALONE_SECONDS + 1.5 * runs.without;
+        /* a busy machine lengthens what is around the calls, and no CPU time */
+        forged = one && long_ones >= 0 && runs.with > FORGED_LAST * median + ALONE_SECONDS + 1.5 * runs.without;
     }
     if (last_agrees(s, mode, &runs) && last_slack(s) <= LAST_SLACK * median) timing->clock_by = CLOCK_BOTH;
     *far = forged && !last;
