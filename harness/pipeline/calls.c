@@ -21,11 +21,12 @@ static const double OWN_MOST_SECONDS = 5e-6;
 static const double RESTORED_SECONDS = 1e-9;                           /* a byte of an array that is updated in place */
 static const double ALONE = 2, ALONE_CHECKED = 1.5, ALONE_COLD = 1.25; /* caches are not as warm as back to back */
 static const double ALONE_SECONDS = 5e-6, COOL_SECONDS = 2e-6, BEGIN_SECONDS = 2e-7, WAKING_SECONDS = 3e-4;
-static const double AGREES_LAST = 1.05, FORGED_LAST = 1.5, LAST_SLACK = 0.1, LAST_TEAM_SECONDS = 3e-5; /* a team is to be woken */
-static const double LAST_QUICK_SECONDS = 0.05, LAST_OWN_SECONDS = 5e-5; /* around a call, where the machine is not busy */
-static const double QUIET = 0.9;                                        /* CPU time of a thread that has its processor alone */
+static const double AGREES_FINAL = 1.05, FORGED_FINAL = 1.5, FINAL_SLACK = 0.1;
+static const double FINAL_TEAM_SECONDS = 3e-5;                            /* a team is to be woken */
+static const double FINAL_QUICK_SECONDS = 0.05, FINAL_OWN_SECONDS = 5e-5; /* around a call, where the machine is not busy */
+static const double QUIET = 0.9;                                          /* CPU time of a thread that has its processor alone */
 enum { ANY = -1, TRIES = 5, TRIES_ALONE = 3, BURSTS_LEAST = 10, BURSTS_MOST = 50 };
-enum { LAST_LEAST = 2, LAST_MOST = 10, WARM_MOST = 1000 };
+enum { FINAL_LEAST = 2, FINAL_MOST = 10, WARM_MOST = 1000 };
 enum { OF_TRIES = 1, OF_BURSTS = OF_TRIES + TRIES, OF_COLD, OF_ALONE }; /* varied sets, after that of samples */
 
 typedef struct Outside {
@@ -242,7 +243,7 @@ static Status compare_alone(Session *s, double timeout, double least) {
     return STATUS_OK;
 }
 
-/* ---- The last call of a sample, as those of `cold` are taken, and a library's of `hot`. */
+/* ---- The final call of a sample, as those of `cold` are taken, and a library's of `hot`. */
 
 /* As many calls as a sample has, of any inputs. */
 static Calls calls_of(const Session *s, Mode mode, bool left_out) {
@@ -251,22 +252,22 @@ static Calls calls_of(const Session *s, Mode mode, bool left_out) {
 }
 
 /* What the parent takes for a call, beside its samples. */
-static double last_slack(const Session *s) {
-    return s->row->threads == 1 ? COOL_SECONDS : LAST_TEAM_SECONDS;
+static double final_slack(const Session *s) {
+    return s->row->threads == 1 ? COOL_SECONDS : FINAL_TEAM_SECONDS;
 }
-static bool last_agrees(const Session *s, Mode mode, const Shortest *runs) {
-    const double alone = runs->with - fmin(runs->without, LAST_OWN_SECONDS);
-    return alone <= AGREES_LAST * s->row->timing[mode].stats.median + last_slack(s);
+static bool final_agrees(const Session *s, Mode mode, const Shortest *runs) {
+    const double alone = runs->with - fmin(runs->without, FINAL_OWN_SECONDS);
+    return alone <= AGREES_FINAL * s->row->timing[mode].stats.median + final_slack(s);
 }
 
 /* The least so far of a few calls. Ends once that agrees and a call was compared. long_ones: how many more than not took CPU time
  * far above the samples; that of a short call is not always told. */
-static Status time_last(Session *s, Mode mode, int calls, double timeout, Shortest *runs, int *long_ones) {
+static Status time_final(Session *s, Mode mode, int calls, double timeout, Shortest *runs, int *long_ones) {
     const int compared = (int)(draw_of(&s->draw, mode, DRAW_CALLS, s->timed_calls) % (uint64_t)calls);
     const Calls without = calls_of(s, mode, true), with = calls_of(s, mode, false);
-    const double far_above = FORGED_LAST * s->row->timing[mode].stats.median + ALONE_SECONDS;
+    const double far_above = FORGED_FINAL * s->row->timing[mode].stats.median + ALONE_SECONDS;
     Outside run;
-    for (int i = 0; i < calls && !s->decided && (i <= compared || !last_agrees(s, mode, runs)); i++) {
+    for (int i = 0; i < calls && !s->decided && (i <= compared || !final_agrees(s, mode, runs)); i++) {
         TRY(time_calls_on(s, &without, timeout, &run));
         runs->without = fmin(runs->without, run.seconds);
         TRY(i == compared ? time_compared(s, with.cold ? OF_COLD : OF_TRIES, with.count, with.cold, timeout, &run)
@@ -278,7 +279,7 @@ static Status time_last(Session *s, Mode mode, int calls, double timeout, Shorte
 }
 
 /* Calls whose time, and that of what is around them, fit into a share of the row's. */
-static Status count_last(Session *s, Mode mode, double timeout, int *calls) {
+static Status count_final(Session *s, Mode mode, double timeout, int *calls) {
     const double budget = SHARE_OF_ROW * fmax(clock_seconds() - s->began, 2 * s->options->seconds_per_mode);
     const Calls without = calls_of(s, mode, true);
     double each = 0; /* what empties the caches is made for the first */
@@ -288,12 +289,12 @@ static Status count_last(Session *s, Mode mode, double timeout, int *calls) {
         TRY(time_calls_on(s, &without, timeout, &run));
         each = 2 * (clock_seconds() - each + s->row->timing[mode].stats.median);
     }
-    *calls = each < LAST_QUICK_SECONDS ? LAST_MOST : (int)fmin(budget / each, LAST_MOST);
+    *calls = each < FINAL_QUICK_SECONDS ? FINAL_MOST : (int)fmin(budget / each, FINAL_MOST);
     return STATUS_OK;
 }
 
 /* The least of a few such calls against the samples' median. Of several threads it says only that they agree. */
-static Status compare_last(Session *s, Mode mode, double timeout, bool last, bool *far) {
+static Status compare_final(Session *s, Mode mode, double timeout, bool last, bool *far) {
     ModeTiming *timing = &s->row->timing[mode];
     const bool one = s->row->threads == 1;
     const double median = timing->stats.median;
@@ -301,15 +302,15 @@ static Status compare_last(Session *s, Mode mode, double timeout, bool last, boo
     bool forged = true;
     int calls, long_ones = 0;
     if (timing->count == 0 || session_on_gpu(s->choice->entry, s->emulated)) return STATUS_OK;
-    TRY(count_last(s, mode, timeout, &calls));
-    if (calls < LAST_LEAST) return STATUS_OK;
+    TRY(count_final(s, mode, timeout, &calls));
+    if (calls < FINAL_LEAST) return STATUS_OK;
     for (int i = 0; i < TRIES_ALONE && forged; i++) {
-        TRY(time_last(s, mode, calls, timeout, &runs, &long_ones));
+        TRY(time_final(s, mode, calls, timeout, &runs, &long_ones));
         if (s->decided) return STATUS_OK;
         /* a busy machine lengthens what is around the calls, and no CPU time */
-        forged = one && long_ones >= 0 && runs.with > FORGED_LAST * median + ALONE_SECONDS + 1.5 * runs.without;
+        forged = one && long_ones >= 0 && runs.with > FORGED_FINAL * median + ALONE_SECONDS + 1.5 * runs.without;
     }
-    if (last_agrees(s, mode, &runs) && last_slack(s) <= LAST_SLACK * median) timing->clock_by = CLOCK_BOTH;
+    if (final_agrees(s, mode, &runs) && final_slack(s) <= FINAL_SLACK * median) timing->clock_by = CLOCK_BOTH;
     *far = forged && !last;
     if (forged && last) refuse_samples(s, mode, runs.with - runs.without);
     return STATUS_OK;
@@ -322,8 +323,8 @@ Status check_clock(Session *s, double timeout_seconds, bool last, bool *far) {
         if (timing[m].count > 0) timing[m].clock_by = CLOCK_WORKER;
     const double spent = clock_seconds() - s->began, meant = 2 * s->options->seconds_per_mode; /* cold and hot */
     const bool library = s->choice->entry->backend == BACKEND_PEER;
-    Status status = compare_last(s, MODE_COLD, timeout_seconds, last, far);
-    if (library && status == STATUS_OK && !s->decided && !*far) status = compare_last(s, MODE_HOT, timeout_seconds, last, far);
+    Status status = compare_final(s, MODE_COLD, timeout_seconds, last, far);
+    if (library && status == STATUS_OK && !s->decided && !*far) status = compare_final(s, MODE_HOT, timeout_seconds, last, far);
     if (status == STATUS_UNSUPPORTED) status = STATUS_OK; /* calls that allocate are not repeated, or the caches are too large */
     if (status != STATUS_OK || s->decided || *far) return status;
     const double needed = 4 * fmax(AT_LEAST_SECONDS, s->first_seconds);
