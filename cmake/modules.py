@@ -435,6 +435,13 @@ def make(project, kind, id_, source):
     return facts
 
 
+def is_current(project, base, kept, path):
+    """Is the module there, made of this file as all of its files are now?"""
+    same = kept and (kept.get("path"), kept.get("contract"), kept.get("error")) == (path, project.contract, None)
+    there = path.endswith(".py") or is_whole(base.with_name(base.name + ".so"), kept)
+    return there and same and unchanged(kept)
+
+
 def copied(project, kind, id_, path):
     """The facts of a variant whose module another build has made of the same files in the same way, once it is copied; or None."""
     other = project.emulated_build
@@ -442,11 +449,9 @@ def copied(project, kind, id_, path):
         return None
     base = other.base_of(kind, id_)
     kept, module = load(base.with_name(base.name + ".json")), base.with_name(base.name + ".so")
-    facts = kept and (kept.get("path"), kept.get("contract"), kept.get("error"))
-    if facts != (path, project.contract, None) or not (is_whole(module, kept) and unchanged(kept)):
-        return None
     language = path.rpartition(".")[2]
-    if other.commands(kind, language) != project.commands(kind, language):
+    alike = other.commands(kind, language) == project.commands(kind, language)
+    if not (alike and is_current(project, base, kept, path)):
         return None
     with project.temporary_folder() as to:
         part = pathlib.Path(shutil.copy2(module, to))
@@ -464,9 +469,7 @@ def bring_up_to_date(project, kind, id_, path):
     facts = base.with_name(base.name + ".json")
     with locked(base.parent / f".{base.name}.lock"):
         kept = load(facts)
-        there = path.endswith(".py") or is_whole(base.with_name(base.name + ".so"), kept)
-        same = kept and (kept.get("path"), kept.get("contract"), kept.get("error")) == (path, project.contract, None)
-        if there and same and unchanged(kept):
+        if is_current(project, base, kept, path):
             return None
         began = time.time_ns()
         new = {

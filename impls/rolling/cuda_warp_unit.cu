@@ -28,7 +28,11 @@ struct UnitMiddle {
     unsigned whole, rest;
 };
 /* 1 / w, 1 / (w - 1), 1 / the elements of a middle: divided once, on the host. */
-template <typename T> struct UnitReciprocals { T window, degree, middle; };
+template <typename T> struct UnitReciprocals {
+    T window, degree, middle;
+
+    UnitReciprocals(size_t w, size_t shared) : window(1 / (T)w), degree(1 / ((T)w - 1)), middle(shared > 0 ? 1 / (T)shared : 0) {}
+};
 
 /* What a unit of var or std, or its rest, is summed up about: the mean of its first (rest: last) four elements, of fewer than four
  * one (stride 0). One of many may be far from all others; these are in each window that takes the sums. */
@@ -396,9 +400,7 @@ static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut
     if constexpr (I + 1 < TABLE.count)
         if (chosen > I) return launch_units<T, AGG, I + 1>(args, view, cut, chosen);
     const unsigned blocks = (unsigned)divide_up(view.n, (size_t)cut.threads * MADE.k);
-    using S = SumOf<T>;
-    const S w = (S)view.window, shared = w - 1 - (S)MADE.g * MADE.k;
-    const UnitReciprocals<S> per = {1 / w, 1 / (w - 1), shared > 0 ? 1 / shared : 0};
+    const UnitReciprocals<SumOf<T>> per(view.window, view.window - 1 - (size_t)MADE.g * MADE.k);
     return launch(unit_kernel<T, AGG, MADE.k, MADE.g, MADE.threads, MADE.blocks>,
                   {dim3(blocks), dim3(cut.threads), shared_bytes(args, cut), args->stream}, view,
                   (unsigned)halo_of(view.window, sizeof(T)), middle_of(view.window, cut), per);
@@ -407,8 +409,7 @@ static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut
 static Status run(const VariantArgs *args) {
     return rolling_run_stored(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
         if (is_tiny(AGG, view.window)) {
-            const SumOf<T> w = (SumOf<T>)view.window;
-            const UnitReciprocals<SumOf<T>> per = {1 / w, 1 / (w - 1), 0};
+            const UnitReciprocals<SumOf<T>> per(view.window, 0);
             const unsigned blocks = (unsigned)divide_up(view.n, (size_t)TINY_THREADS * TINY_OUTPUTS);
             return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(TINY_THREADS), 0, args->stream}, view, per);
         }
