@@ -449,9 +449,10 @@ def copied(project, kind, id_, path):
         return None
     base = other.base_of(kind, id_)
     kept, module = load(base.with_name(base.name + ".json")), base.with_name(base.name + ".so")
-    language = path.rpartition(".")[2]
-    alike = other.commands(kind, language) == project.commands(kind, language)
-    if not (alike and is_current(project, base, kept, path)):
+    if not is_current(project, base, kept, path):
+        return None
+    language = path.rpartition(".")[2]  # a build without CUDA has no command for a .cu, and no such module either
+    if other.commands(kind, language) != project.commands(kind, language):
         return None
     with project.temporary_folder() as to:
         part = pathlib.Path(shutil.copy2(module, to))
