@@ -105,8 +105,9 @@ static bool one_case(const Plan *plan) {
     return plan->item_count > 0;
 }
 
-/* Makes the plan of the words and goes through it. */
+/* Makes the plan of the words and goes through it, or lists it. */
 static int run(RunArguments *a, char **words, int count, Progress *progress, int argc, char **argv) {
+    if (a->dry) return run_dry(a, words, count);
     char out[600], go_on[700];
     default_out(out, sizeof out, argv[0]);
     if (!a->options.out) a->options.out = out;
@@ -172,8 +173,7 @@ int command_run(int argc, char **argv) {
     apply_pace(&a);
     if (code == 0) code = check_together(&a);
     if (code != 0) return code;
-    if (a.dry) return run_dry(&a, words, count);
-    if (a.sandbox && sandbox_use() != STATUS_OK) return cli_fail(STATUS_UNSUPPORTED);
+    if (a.sandbox && !a.dry && sandbox_use() != STATUS_OK) return cli_fail(STATUS_UNSUPPORTED);
     return run(&a, words, count, &progress, argc, argv);
 }
 
@@ -249,7 +249,7 @@ static int try_problem(RunArguments *a, const char *ladder, Progress *progress, 
     a->options.verify_only = true;
     if (code == EXIT_GOOD) code = run(a, cases, made, progress, argc, argv);
     a->options.verify_only = false;
-    if (code == EXIT_GOOD && !only) code = run(a, cases, 1, progress, argc, argv);
+    if (code == EXIT_GOOD && !only && !a->dry) code = run(a, cases, 1, progress, argc, argv);
     for (int i = 0; i < made; i++) text_free(&texts[i]);
     text_free(&filter);
     return code;
@@ -276,6 +276,7 @@ int command_try(int argc, char **argv) {
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU"},
         {"emulator", "address|race|memory", CLI_CHOICE, &a.emulator,
          "which emulator: memory errors (default), data races, unset values"},
+        {"dry-run", NULL, CLI_FLAG, &a.dry, "compile it and list what would run; run nothing"},
         {"no-sandbox", NULL, CLI_FLAG, &no_sandbox, "run it with all your rights, not in a sandbox (bubblewrap); rows say so"},
         {0},
     };

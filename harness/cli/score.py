@@ -6,6 +6,7 @@ Whatever becomes of a candidate costs its own line. With --out lines are kept, a
 """
 
 import argparse
+import contextlib
 import ctypes
 import fcntl
 import hashlib
@@ -45,32 +46,45 @@ def with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
-def attempt(argv, seconds, tried):
-    """(exit code, what it said); the code is None if it took too long. tried: a folder for what is compiled."""
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(
-            argv,
+class Attempt:
+    """A `rungs try` of a file, which has begun."""
+
+    def __init__(self, args, path, folder, *more):
+        """folder: for what it compiles."""
+        argv = [args.program, "try", path, "--op", args.op, *args.cases, "--variants", args.over, *args.handed, *more]
+        self.until = time.monotonic() + args.limit
+        self.said = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            list(map(str, argv)),
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=self.said,
+            stderr=self.said,
             start_new_session=True,
             preexec_fn=with_parent,
-            env=os.environ | {"RUNGS_TRIED": tried},
+            env=os.environ | {"RUNGS_TRIED": folder},
         )
-        try:
-            code = process.wait(seconds)
-        except BaseException as error:
-            process.terminate()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
             try:
-                process.wait(ENDING_SECONDS)
+                self.process.wait(ENDING_SECONDS)
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+        self.said.close()
+
+    def end(self):
+        """(exit code, what it said); the code is None if it takes too long."""
+        try:
+            code = self.process.wait(max(0, self.until - time.monotonic()))
+        except subprocess.TimeoutExpired:
             code = None
-        said.seek(0)
-        return code, said.read(1 << 20).decode(errors="replace")
+        self.said.seek(0)
+        return code, self.said.read(1 << 20).decode(errors="replace")
 
 
 def message_of(said):
@@ -148,25 +162,23 @@ def why_none(cases):
     return "the clock of neither hot nor graph is checked in every row (docs/METHOD.md#the-clock); --quick leaves no time for it"
 
 
-def score(args, path, key):
-    with tempfile.TemporaryDirectory(prefix=f"score-{os.getpid()}-", dir=args.tried) as folder:
-        rows = pathlib.Path(folder) / "rows.jsonl"
-        argv = [
-            args.program,
-            "try",
-            path,
-            "--op",
-            args.op,
-            *args.cases,
-            "--variants",
-            args.over,
-            "--out",
-            rows,
-            *args.handed,
-        ]
-        began = time.monotonic()
-        code, said = attempt(list(map(str, argv)), args.limit, folder)
-        found = rows_of(rows)
+def run(args, path, folder):
+    """(exit code, what it said, rows) of a file that is compiled."""
+    rows = pathlib.Path(folder) / "rows.jsonl"
+    with Attempt(args, path, folder, "--out", rows) as attempt:
+        return *attempt.end(), rows_of(rows)
+
+
+def compile_all(args, paths, folders):
+    """{path: (exit code, what it said)}: side by side, while nothing is timed."""
+    with contextlib.ExitStack() as stack:
+        attempts = {path: stack.enter_context(Attempt(args, path, folders[path], "--dry-run")) for path in paths}
+        return {path: attempt.end() for path, attempt in attempts.items()}
+
+
+def score(args, path, key, compiled, folder):
+    began = time.monotonic()
+    code, said, found = (*compiled, []) if compiled[0] != 0 else run(args, path, folder)
     own = [row for row in found if "/try_" in row["variant"]]
     bases = {row["case"]: row for row in found if "/try_" not in row["variant"]}
     if code == MACHINE and not own:
@@ -192,6 +204,18 @@ def score(args, path, key):
         "cases": cases,
         "seconds": round(time.monotonic() - began, 3),
     }
+
+
+def score_together(args, paths, keys):
+    """The lines of so many files as there are processors to compile them."""
+    with contextlib.ExitStack() as stack:
+        name = f"score-{os.getpid()}-"
+        folders = {
+            path: stack.enter_context(tempfile.TemporaryDirectory(prefix=name, dir=args.tried)) for path in paths
+        }
+        compiled = compile_all(args, paths, folders)
+        for path in paths:
+            yield score(args, path, keys[path], compiled[path], folders[path])
 
 
 def sweep(tried):
@@ -266,14 +290,14 @@ def main():
         fcntl.flock(out, fcntl.LOCK_EX)
         out.seek(0)
         known = kept(out, args.resume)
-        for path, key in keys.items():
-            if key in known:
-                continue
-            line = score(args, path, key)
-            out.write(json.dumps(line).encode() + b"\n")
-            out.flush()
-            os.fsync(out.fileno())
-            print(shown(line, args.json), flush=True)
+        todo = [path for path, key in keys.items() if key not in known]
+        at_once = len(os.sched_getaffinity(0))
+        for first in range(0, len(todo), at_once):
+            for line in score_together(args, todo[first : first + at_once], keys):
+                out.write(json.dumps(line).encode() + b"\n")
+                out.flush()
+                os.fsync(out.fileno())
+                print(shown(line, args.json), flush=True)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,9 @@
  * Traffic: each element is read once from memory (and twice more from the cache), each output written once.
  * Rounding: in double for both dtypes, means and variances blended by shares of the weight, in 3 + n/8 steps; the only difference
  *   of squares loses one bit at most.
- * Limits: a block with a NaN, an infinity or a segment start has no state of its own before the state that comes in is known:
- *   such blocks wait for each other, and their groups of eight with such an element go one by one.
+ * Limits: an element larger than the tables' limit goes one by one with those beside it, and so does a NaN without adjust, whose
+ *   weight depends on the gap before it, or after which older elements have less than half of the weight. A block with one, or with
+ *   a NaN that has no adjust, has no state of its own before the state that comes in is known: such blocks wait for each other.
  * Origin: Chan, Golub and LeVeque (1979) for joining; the chain of blocks: Yan, Long and Zhang (2013), StreamScan. */
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
@@ -18,10 +19,13 @@
 #include "common/cpu_chain.h"
 #include "common/cpu_eight.h"
 
+#include <float.h>
 #include <omp.h>
 
 enum { TOGETHER = SCAN_BYTES == sizeof(Eight) ? 4 : 1 /* eights that are scanned side by side, where they fit into registers */ };
 enum { CHAINS = CHAIN_MULTIPLE / EIGHT };
+static const double WEIGHT_LEAST = 0x1p-400; /* that no product underflows of, and no step forgets */
+static const double PAIRS_LEAST = 0.25;      /* that loses two bits at most as a difference from 1 */
 
 /* Lane l stands for elements 0 to l of the eight. */
 typedef struct Tables {
@@ -147,18 +151,26 @@ EIGHT_INLINE bool starts_here(const uint8_t *starts, size_t i) {
     return eight != 0;
 }
 
-/* One by one: elements [first, end) of x to y. */
-static void walk(const Job *job, EwmState *state, bool f32, size_t first, size_t end) {
-    for (size_t i = first; i < end; i++) {
-        if (job->starts && job->starts[i] != 0) *state = (EwmState){0};
-        ewm_step(&job->rule, state, ewm_load(job->x, i, f32));
-        ewm_store(job->y, i, f32, ewm_output(&job->rule, state));
-    }
+/* A sum of weights may decay at once, instead of when the next observation comes. */
+EIGHT_INLINE void settle(const EwmCase *rule, EwmState *state) {
+    if (!rule->adjust) return;
+    state->weight *= state->gap;
+    state->gap = 1;
 }
 
-/* Of a series that has begun, and whose last element was a number, as all before. */
+/* One by one: elements [first, end) of x to y, unless that is NULL. */
+static void walk(const Job *job, EwmState *state, void *y, size_t first, size_t end) {
+    for (size_t i = first; i < end; i++) {
+        if (job->starts && job->starts[i] != 0) *state = (EwmState){0};
+        ewm_step(&job->rule, state, ewm_load(job->x, i, job->f32));
+        if (y) ewm_store(y, i, job->f32, ewm_output(&job->rule, state));
+    }
+    settle(&job->rule, state);
+}
+
+/* Of a series that has begun, whose elements were numbers (or NaN that have decayed its weight). */
 EIGHT_INLINE bool is_plain(const EwmState *state) {
-    return state->count > 0 && state->gap == 1 && state->special == 0;
+    return state->count > 0 && state->gap == 1 && state->weight >= WEIGHT_LEAST && state->special == 0;
 }
 
 /* Are elements i .. i + EIGHT * count - 1 numbers of the series? */
@@ -170,6 +182,62 @@ EIGHT_INLINE bool eights_continue(const Job *job, size_t count, bool f32, size_t
     return all;
 }
 
+/* Weighted sums up to each lane. */
+EIGHT_INLINE Eight sum_decayed(const Eight power[3], Eight v) {
+    for (int s = 0; s < 3; s++) v += power[s] * eight_earlier(v, v, 1 << s, false);
+    return v;
+}
+
+/* Lanes that are not NaN, else 0. */
+EIGHT_INLINE Eight where_there(Eight x, Eight v) {
+    return (Eight)((x == x) & (EightMask)v);
+}
+
+EIGHT_INLINE size_t count_there(Eight x) {
+    const EightMask there = x == x;
+    int64_t count = 0;
+    for (int l = 0; l < EIGHT; l++) count -= there[l];
+    return (size_t)count;
+}
+
+/* Elements i .. i + EIGHT - 1 to y, some of them NaN, which have no weight: sums about the mean before them, divided by the sum of
+ * weights up to each lane. False, and nothing is done, unless what was before still has half of the weight, as in put_about_mean.
+ */
+EIGHT_INLINE bool put_missing(const Job *job, EwmAgg agg, EwmState *state, bool f32, size_t i) {
+    const Eight x = eight_load(job->x, i, f32), decay = job->tables.decay, *power = job->tables.power;
+    const double before = decay[EIGHT - 1] * state->weight;
+    if (starts_here(job->starts, i) || !eight_within(where_there(x, x), job->tables.limit) || state->count < job->rule.min_periods)
+        return false;
+    const Eight weight = sum_decayed(power, where_there(x, eight_of(1)));
+    if (!(before >= 1 && before >= weight[EIGHT - 1]) || (agg != EWM_MEAN && state->pairs < PAIRS_LEAST)) return false;
+    const Eight apart = where_there(x, x - state->mean), total = decay * state->weight + weight;
+    const Eight step = sum_decayed(power, apart) / total;
+    Eight out = state->mean + step;
+    state->mean = out[EIGHT - 1];
+    if (agg != EWM_MEAN) {
+        const Eight squared[3] = {power[0] * power[0], power[1] * power[1], power[2] * power[2]}, old = decay * state->weight;
+        const Eight squares = sum_decayed(power, apart * apart) + old * state->spread;
+        const Eight alone = sum_decayed(squared, where_there(x, eight_of(1))) + old * old * (1 - state->pairs);
+        const Eight spreads = squares / total - step * step, pairs = 1 - alone / (total * total);
+        state->spread = spreads[EIGHT - 1], state->pairs = pairs[EIGHT - 1];
+        out = agg == EWM_STD ? root_of(spreads / pairs) : spreads / pairs;
+    }
+    state->weight = total[EIGHT - 1];
+    state->count += count_there(x);
+    eight_store(job->y, i, f32, out, job->past_caches);
+    return true;
+}
+
+/* Elements i .. i + EIGHT - 1 to y, of a series with an element that was not finite, if they add none: outputs no longer change. */
+EIGHT_INLINE bool put_special(const Job *job, EwmAgg agg, const EwmState *state, bool f32, size_t i) {
+    const Eight x = eight_load(job->x, i, f32);
+    if (job->rule.q == 0 || state->count < job->rule.min_periods || starts_here(job->starts, i) ||
+        !eight_within(job->rule.nan_decays ? where_there(x, x) : x, DBL_MAX))
+        return false;
+    eight_store(job->y, i, f32, eight_of(agg == EWM_MEAN ? state->special : (double)NAN), job->past_caches);
+    return true;
+}
+
 /* Elements i .. i + EIGHT * count - 1 to y. */
 EIGHT_INLINE void put_eights(const Job *job, EwmAgg agg, EwmState *state, const Shares *shares, size_t count, bool f32, size_t i) {
     Eight means[TOGETHER], squares[TOGETHER];
@@ -177,12 +245,6 @@ EIGHT_INLINE void put_eights(const Job *job, EwmAgg agg, EwmState *state, const 
     scan_eights(&job->tables, agg != EWM_MEAN, count, means, squares);
     for (size_t e = 0; e < count; e++)
         eight_store(job->y, i + e * EIGHT, f32, take(agg, state, shares, means[e], squares[e]), job->past_caches);
-}
-
-/* Weighted sums up to each lane. */
-EIGHT_INLINE Eight sum_decayed(const Tables *tables, Eight v) {
-    for (int s = 0; s < 3; s++) v += tables->power[s] * eight_earlier(v, v, 1 << s, false);
-    return v;
 }
 
 EIGHT_INLINE bool any_starts(const Job *job, size_t i) {
@@ -204,12 +266,12 @@ EIGHT_INLINE size_t put_about_mean(const Job *job, EwmAgg agg, EwmState *state, 
     for (; i + TOGETHER * EIGHT <= end && !any_starts(job, i); i += TOGETHER * EIGHT) {
         Eight sum_after = sum, squares_after = squares, out[TOGETHER];
         for (size_t e = 0; e < TOGETHER; e++) {
-            const Eight apart = eight_load(job->x, i + e * EIGHT, f32) - center, own = sum_decayed(tables, apart);
+            const Eight apart = eight_load(job->x, i + e * EIGHT, f32) - center, own = sum_decayed(tables->power, apart);
             const Eight here = own + tables->decay * sum_after;
             sum_after = sum_after * decay + eight_of(own[EIGHT - 1]);
             out[e] = center + one * here;
             if (agg == EWM_MEAN) continue;
-            const Eight own_squares = sum_decayed(tables, apart * apart);
+            const Eight own_squares = sum_decayed(tables->power, apart * apart);
             out[e] = ((own_squares + tables->decay * squares_after) - one * (here * here)) * unbias;
             squares_after = squares_after * decay + eight_of(own_squares[EIGHT - 1]);
             if (agg == EWM_STD) out[e] = root_of(out[e]);
@@ -251,9 +313,11 @@ EIGHT_INLINE void write_eights(const Job *from, EwmState *before, EwmAgg agg, bo
             if (!shares.steady) update_shares(&job.tables, agg != EWM_MEAN, &state, &shares);
             put_eights(&job, agg, &state, &shares, 1, f32, i);
             for (size_t l = 0; l < EIGHT && l < early; l++) ewm_store(job.y, i + l, f32, job.rule.incomplete);
-        } else {
+        } else if (plain && job.rule.adjust && job.rule.nan_decays && put_missing(&job, agg, &state, f32, i)) {
+            shares.steady = false;
+        } else if (state.special == 0 || !put_special(&job, agg, &state, f32, i)) {
             *before = state;
-            walk(from, before, f32, i, i + EIGHT);
+            walk(from, before, from->y, i, i + EIGHT);
             state = *before;
             plain = is_plain(&state);
             shares.steady = false;
@@ -261,7 +325,7 @@ EIGHT_INLINE void write_eights(const Job *from, EwmState *before, EwmAgg agg, bo
         i += EIGHT;
     }
     *before = state;
-    walk(from, before, f32, i, end);
+    walk(from, before, from->y, i, end);
 }
 
 /* One copy of the loop for each aggregate. */
@@ -281,15 +345,14 @@ EIGHT_INLINE void write_block_as(const Job *job, EwmState *state, bool f32, size
 
 static void write_block(const Job *job, EwmState *state, size_t first, size_t end) {
     if (!job->tables.usable)
-        walk(job, state, job->f32, first, end);
+        walk(job, state, job->y, first, end);
     else if (job->f32)
         write_block_as(job, state, true, first, end);
     else
         write_block_as(job, state, false, first, end);
 }
 
-EIGHT_INLINE double join_chains(const Job *job, const Eight *sums, double across) {
-    const Eight decay = job->tables.decay;
+EIGHT_INLINE double join_chains(Eight decay, const Eight *sums, double across) {
     Eight sum = sums[0];
     for (size_t c = 1; c < CHAINS; c++) sum = sum * across + sums[c];
     double total = sum[EIGHT - 1];
@@ -298,35 +361,33 @@ EIGHT_INLINE double join_chains(const Job *job, const Eight *sums, double across
 }
 
 /* Sum of q^(end - 1 - i) d, d = x[i] - center, and of its squares if they are asked for, by Horner's rule in four chains, each of a
- * quarter of the elements. Not finite if an element is not. */
-EIGHT_INLINE double weigh(const Job *job, double center, bool f32, size_t first, size_t end, double *squares) {
+ * quarter of the elements. Not finite if an element is not; missing: NaN are left out. */
+EIGHT_INLINE double weigh(const Job *job, double center, bool missing, bool f32, size_t first, size_t end, double *squares) {
     const double decay = job->tables.decay[EIGHT - 1];
     const size_t each = (end - first) / CHAINS;
     const double across = exp(job->rule.log_q * (double)each);
     Eight sums[CHAINS] = {0}, sums_of_squares[CHAINS] = {0};
     for (size_t i = first; i < first + each; i += EIGHT)
         for (size_t c = 0; c < CHAINS; c++) {
-            const Eight apart = eight_load(job->x, i + c * each, f32) - center;
+            const Eight x = eight_load(job->x, i + c * each, f32), apart = missing ? where_there(x, x - center) : x - center;
             sums[c] = sums[c] * decay + apart;
             if (squares) sums_of_squares[c] = sums_of_squares[c] * decay + apart * apart;
         }
-    if (squares) *squares = join_chains(job, sums_of_squares, across);
-    return join_chains(job, sums, across);
+    if (squares) *squares = join_chains(job->tables.decay, sums_of_squares, across);
+    return join_chains(job->tables.decay, sums, across);
 }
 
 /* The state of elements [first, end), a multiple of CHAIN_MULTIPLE, by themselves, all with the weight of a later element. The mean
- * is corrected once, so that equal numbers have it, and no spread, exactly. False if they are not all numbers of one series. */
+ * is corrected once, so that equal numbers have it, and no spread, exactly. False if they are not all numbers. */
 EIGHT_INLINE bool measure_eights(const Job *job, EwmState *state, bool spread, bool f32, size_t first, size_t end) {
     const EwmCase *rule = &job->rule;
     const double n = (double)(end - first), whole = -expm1(rule->log_q * n) /* 1 - q^n */, share = rule->alpha / whole;
-    for (size_t i = first; job->starts && i < end; i += EIGHT)
-        if (starts_here(job->starts, i)) return false;
-    double squares = 0, mean = share * weigh(job, 0, f32, first, end, NULL);
+    double squares = 0, mean = share * weigh(job, 0, false, f32, first, end, NULL);
     if (!isfinite(mean)) return false;
-    const double step = share * weigh(job, mean, f32, first, end, spread ? &squares : NULL);
+    const double step = share * weigh(job, mean, false, f32, first, end, spread ? &squares : NULL);
     mean += step;
     const bool close = step * step <= 0x1p-20 * share * squares; /* little is lost by subtracting */
-    if (spread && !close) weigh(job, mean, f32, first, end, &squares);
+    if (spread && !close) weigh(job, mean, false, f32, first, end, &squares);
     squares = close ? share * squares - step * step : share * squares;
     if (!isfinite(mean) || !isfinite(squares)) return false;
     *state = (EwmState){.gap = 1,
@@ -338,19 +399,90 @@ EIGHT_INLINE bool measure_eights(const Job *job, EwmState *state, bool spread, b
     return true;
 }
 
-static bool measure_block(const Job *job, EwmState *state, size_t first, size_t end) {
-    if (!job->tables.usable) return false;
-    if (job->rule.agg == EWM_MEAN)
-        return job->f32 ? measure_eights(job, state, false, true, first, end)
-                        : measure_eights(job, state, false, false, first, end);
-    return job->f32 ? measure_eights(job, state, true, true, first, end) : measure_eights(job, state, true, false, first, end);
+/* Of elements [first, end) that are not NaN. */
+typedef struct Weights {
+    double sum, of_squares; /* of their weights, as `weigh` has them, and of the squares of these */
+    size_t count, gap;      /* gap: so many elements in a row may be NaN */
+    bool within;            /* the limit, all of them */
+} Weights;
+
+EIGHT_INLINE Weights weigh_missing(const Job *job, bool f32, size_t first, size_t end) {
+    const Eight decay = job->tables.decay, squared = decay * decay;
+    const size_t each = (end - first) / CHAINS;
+    const double across = exp(job->rule.log_q * (double)each);
+    Eight sums[CHAINS] = {0}, of_squares[CHAINS] = {0};
+    size_t gap[CHAINS] = {0};
+    Weights self = {.within = true};
+    for (size_t i = first; i < first + each; i += EIGHT)
+        for (size_t c = 0; c < CHAINS; c++) {
+            const Eight x = eight_load(job->x, i + c * each, f32), one = where_there(x, eight_of(1));
+            const size_t count = count_there(x);
+            sums[c] = sums[c] * decay[EIGHT - 1] + one;
+            of_squares[c] = of_squares[c] * squared[EIGHT - 1] + one;
+            gap[c] = count == 0 ? gap[c] + EIGHT : 0;
+            self.gap = gap[c] > self.gap ? gap[c] : self.gap;
+            self.count += count;
+            self.within &= eight_within(where_there(x, x), job->tables.limit);
+        }
+    self.gap = 2 * (self.gap + EIGHT); /* where two chains, or two eights, meet */
+    self.sum = join_chains(decay, sums, across), self.of_squares = join_chains(squared, of_squares, across * across);
+    return self;
 }
 
-/* The state `before`, then a measured block. */
-static EwmState join(const EwmCase *rule, const EwmState *before, const EwmState *after) {
-    const double old = before->weight * exp(rule->log_q * (double)after->count), total = old + after->weight;
+/* As measure_eights, where some are NaN. */
+EIGHT_INLINE bool measure_there(const Job *job, EwmState *state, bool spread, bool f32, size_t first, size_t end) {
+    if (!job->rule.adjust || !job->rule.nan_decays) return false;
+    const Weights weights = weigh_missing(job, f32, first, end);
+    const double weight = weights.sum, pairs = 1 - weights.of_squares / (weight * weight);
+    if (!weights.within || weight < WEIGHT_LEAST || exp(job->rule.log_q * (double)weights.gap) < WEIGHT_LEAST) return false;
+    double mean = weigh(job, 0, true, f32, first, end, NULL) / weight, squares = 0;
+    mean += weigh(job, mean, true, f32, first, end, NULL) / weight;
+    if (spread) weigh(job, mean, true, f32, first, end, &squares);
+    *state =
+        (EwmState){.gap = 1, .count = weights.count, .weight = weight, .mean = mean, .spread = squares / weight, .pairs = pairs};
+    return !spread || pairs >= PAIRS_LEAST;
+}
+
+/* As measure_eights, where some are not finite: nothing but their sum and the count matters then. */
+static bool measure_special(const Job *job, EwmState *state, size_t first, size_t end) {
+    *state = (EwmState){.gap = 1, .weight = 1};
+    for (size_t i = first; i < end; i++) {
+        const double x = ewm_load(job->x, i, job->f32);
+        const bool missing = job->rule.nan_decays && isnan(x);
+        state->count += !missing;
+        if (!missing && !isfinite(x)) state->special += x;
+    }
+    return state->special != 0 && job->rule.q != 0;
+}
+
+EIGHT_INLINE bool measure_as(const Job *job, EwmState *state, bool spread, bool f32, size_t first, size_t end) {
+    return measure_eights(job, state, spread, f32, first, end) || measure_there(job, state, spread, f32, first, end);
+}
+
+/* Of a block: the state after it is known; or that of its elements by themselves; or neither. */
+typedef enum Measured { MEASURED_NOT, MEASURED_ALONE, MEASURED_WHOLE } Measured;
+
+static Measured measure_block(const Job *job, EwmState *state, size_t first, size_t end) {
+    for (size_t i = end; job->starts && i-- > first;)
+        if (job->starts[i] != 0) {
+            walk(job, state, NULL, i, end);
+            return MEASURED_WHOLE;
+        }
+    if (!job->tables.usable) return MEASURED_NOT;
+    const bool spread = job->rule.agg != EWM_MEAN, f32 = job->f32;
+    const bool known = spread
+                           ? f32 ? measure_as(job, state, true, true, first, end) : measure_as(job, state, true, false, first, end)
+                       : f32 ? measure_as(job, state, false, true, first, end)
+                             : measure_as(job, state, false, false, first, end);
+    return known || measure_special(job, state, first, end) ? MEASURED_ALONE : MEASURED_NOT;
+}
+
+/* The state `before`, then so many measured elements. */
+static EwmState join(const EwmCase *rule, const EwmState *before, const EwmState *after, size_t elements) {
+    const double old = before->weight * exp(rule->log_q * (double)elements), total = old + after->weight;
     const double keep = old / total, share = after->weight / total, apart = after->mean - before->mean;
     EwmState self = {.gap = 1, .weight = total, .count = before->count + after->count};
+    self.special = before->special + after->special;
     self.mean = apart != 0 ? keep * before->mean + share * after->mean : before->mean;
     self.spread = keep * before->spread + share * after->spread + keep * share * apart * apart;
     self.pairs = keep * keep * before->pairs + share * share * after->pairs + 2 * keep * share;
@@ -361,18 +493,22 @@ static EwmState join(const EwmCase *rule, const EwmState *before, const EwmState
 static void chain_block(const Job *job, size_t block, bool alone, Link *link) {
     const size_t n = job->rule.n, first = block * job->block, end = n - first < job->block ? n : first + job->block;
     EwmState state = {0}, own;
-    bool known = !alone && block > 0 && end < n && measure_block(job, &own, first, end);
+    Measured measured = alone || block == 0 || end == n ? MEASURED_NOT : measure_block(job, &own, first, end);
+    if (measured == MEASURED_WHOLE) {
+        link->state = own;
+        chain_publish(&link->slot);
+    }
     if (block > 0) {
         chain_wait(&link[-1].slot);
         state = link[-1].state;
     }
-    known = known && is_plain(&state);
-    if (known) {
-        link->state = join(&job->rule, &state, &own);
+    if (measured == MEASURED_ALONE && (is_plain(&state) || (job->rule.q != 0 && state.special != 0))) {
+        link->state = join(&job->rule, &state, &own, end - first);
         chain_publish(&link->slot);
+        measured = MEASURED_WHOLE;
     }
     write_block(job, &state, first, end);
-    if (!known) {
+    if (measured != MEASURED_WHOLE) {
         link->state = state;
         chain_publish(&link->slot);
     }

@@ -436,6 +436,7 @@ def test_moments_are_those_of_scipy(bench, rng):
         "cpu_best",
         "cuda_two_pass_grid",
         "cuda_welford",
+        "cuda_cub_segmented_reduce",
         "cuda_one_read_blocked",
         "cuda_power_sums",
     ):
