@@ -1,5 +1,6 @@
 /* _tile_means.cuh - means for cuda_agent_scan, over tiles without NaN and infinities: they need no states of threads. The sum of a
- * tile is a discounted sum with the factor q, and sums of the weights follow from the position.
+ * tile is a discounted sum with the factor q, and sums of the weights follow from the position. Of a tile with missing elements
+ * (nan=decay, adjust=true) the weight is summed up, too, and what it lacks is published with the sum.
  *
  * Sums are of x where adjust=true, else of alpha x: then a sum of all elements is the mean. */
 #pragma once
@@ -22,6 +23,25 @@ static __device__ bool is_settled(const EwmCase &rule, double weight) {
 struct RunSum {
     double sum;
 };
+/* The same where elements may be missing: what these would weigh, and how many they are. 0, to the last bit, as long as none is. */
+struct RunWithGaps {
+    double sum, deficit;
+    unsigned long long missing;
+};
+static __device__ RunSum earlier_lanes(RunSum run, unsigned distance) {
+    return {shuffle_value<true>(run.sum, distance)};
+}
+static __device__ RunWithGaps earlier_lanes(const RunWithGaps &run, unsigned distance) {
+    return {shuffle_value<true>(run.sum, distance), shuffle_value<true>(run.deficit, distance),
+            shuffle_value<true>(run.missing, distance)};
+}
+/* Two adjoining runs; decay: over the later one. */
+static __device__ RunSum appended(RunSum earlier, RunSum later, double decay) {
+    return {decay * earlier.sum + later.sum};
+}
+static __device__ RunWithGaps appended(const RunWithGaps &earlier, const RunWithGaps &later, double decay) {
+    return {decay * earlier.sum + later.sum, decay * earlier.deficit + later.deficit, earlier.missing + later.missing};
+}
 
 /* The tiles of a launch, all but the last of one length. */
 struct EwmTiles {
@@ -54,11 +74,11 @@ static __device__ EwmPlain state_of(const EwmPlain &, const EwmCase &, const Fin
     return {{run.first ? affine_cut<double>() : run.decay, total.sum}};
 }
 static __device__ EwmDecayed<WeightedSum> state_of(const EwmDecayed<WeightedSum> &, const EwmCase &, const FiniteRun &run,
-                                                   RunSum total) {
+                                                   const RunWithGaps &total) {
     EwmDecayed<WeightedSum> state;
-    state.bag = {total.sum, run.weight};
+    state.bag = {total.sum, run.weight - total.deficit};
     state.carried = run.first ? affine_cut<double>() : run.decay;
-    state.count = run.count;
+    state.count = run.count - total.missing;
     return state;
 }
 /* The first observation of a run is kept apart from the rest; of a series it need not be. */
@@ -79,8 +99,8 @@ static __device__ bool settled(const EwmCase &, const EwmPlain &before, RunSum *
     numbers->sum = before.map.b;
     return true;
 }
-static __device__ bool settled(const EwmCase &rule, const EwmDecayed<WeightedSum> &before, RunSum *numbers) {
-    numbers->sum = before.bag.sum;
+static __device__ bool settled(const EwmCase &rule, const EwmDecayed<WeightedSum> &before, RunWithGaps *numbers) {
+    *numbers = {before.bag.sum, 0, 0};
     return before.gap == 1 && is_settled(rule, before.bag.weight) && before.count >= rule.min_periods;
 }
 static __device__ bool settled(const EwmCase &rule, const EwmRestarted<WeightedSum> &before, RunSum *numbers) {
@@ -105,7 +125,7 @@ static __device__ void agent_prepare(const EwmCase &rule, const EwmTiles &plan, 
 }
 
 /* What the agent knows. */
-template <typename State> struct SumsOfTiles {
+template <typename State, typename Numbers> struct SumsOfTiles {
     const EwmCase &rule;
     const EwmTiles &plan;
     const double *powers;  /* of q, for so many tiles */
@@ -117,21 +137,21 @@ template <typename State> struct SumsOfTiles {
         weight = powers[threadIdx.x % WARP + 1];
         before = weights_before(rule, plan, tile * plan.length);
     }
-    __device__ RunSum scan(RunSum run) const {
+    __device__ Numbers scan(Numbers run) const {
 #pragma unroll
         for (unsigned s = 0; s < TILE_WARP_STEPS; s++) {
-            const double other = shuffle_value<true>(run.sum, 1u << s);
-            if (threadIdx.x % WARP >= 1u << s) run.sum = powers[1u << s] * other + run.sum;
+            const Numbers other = earlier_lanes(run, 1u << s);
+            if (threadIdx.x % WARP >= 1u << s) run = appended(other, run, powers[1u << s]);
         }
         return run;
     }
-    __device__ RunSum after(RunSum sum, RunSum run) const {
-        return {weight * sum.sum + run.sum};
+    __device__ Numbers after(const Numbers &numbers, const Numbers &run) const {
+        return appended(numbers, run, weight);
     }
-    __device__ State state_before(RunSum sum, size_t tile) const {
-        return tile == 0 ? State() : state_of(State(), rule, {tile * plan.length, 0, before, true, 0}, sum);
+    __device__ State state_before(const Numbers &numbers, size_t tile) const {
+        return tile == 0 ? State() : state_of(State(), rule, {tile * plan.length, 0, before, true, 0}, numbers);
     }
-    __device__ bool settled(const State &state, RunSum *numbers) const {
+    __device__ bool settled(const State &state, Numbers *numbers) const {
         return ::settled(rule, state, numbers);
     }
 };
@@ -158,9 +178,12 @@ static __device__ bool is_ordinary(const EwmCase &rule, RunSum total) {
     return rule.q > 0 && isfinite(total.sum);
 }
 /* Of a tile, from the sum of its x. */
-static __device__ RunSum tile_numbers(const EwmCase &rule, const FiniteRun &tile, RunSum total) {
+template <typename State> __device__ RunSum tile_numbers(const State &, const EwmCase &rule, const FiniteRun &tile, RunSum total) {
     if (rule.adjust) return total;
     return {rule.alpha * total.sum + (tile.first ? tile.decay * tile.x : 0)};
+}
+static __device__ RunWithGaps tile_numbers(const EwmDecayed<WeightedSum> &, const EwmCase &, const FiniteRun &, RunSum total) {
+    return {total.sum, 0, 0};
 }
 
 /* What precedes a thread's elements within the tile, and all of the tile. */
@@ -191,6 +214,10 @@ static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &til
     MeanCarry carry = {before.sum, rule.adjust ? shared.weight_before : 0, low, false};
     if (tile.first) carry.sum = rule.adjust ? 0 : tile.x;
     return mean_settled(rule, carry);
+}
+static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &tile, size_t low, const RunWithGaps &before,
+                                       const MeansShared &shared) {
+    return mean_settled(rule, {tile.first ? 0 : before.sum, shared.weight_before - before.deficit, low - before.missing, false});
 }
 /* And where a state does. */
 static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &, size_t low, const EwmPlain &before) {
@@ -263,12 +290,75 @@ __device__ void tile_write(const EwmCase &rule, T *own, const MeansInside &at, c
     }
 }
 
+/* ---- Tiles with missing elements. */
+
+/* A run of elements of which some are missing; weights are relative to its end. */
+struct GappedRun {
+    double sum = 0, weight = 0, decay = 1;
+    unsigned long long count = 0; /* observations */
+
+    __device__ void merge(const GappedRun &right) {
+        sum = right.decay * sum + right.sum;
+        weight = right.decay * weight + right.weight;
+        decay = affine_product(decay, right.decay);
+        count += right.count;
+    }
+};
+template <bool UP> __device__ GappedRun shuffle(const GappedRun &run, unsigned distance) {
+    return ewm_shuffle<UP>(run, distance);
+}
+template <typename T, unsigned ITEMS>
+__device__ GappedRun gapped_run(const EwmCase &rule, const MeansShared &shared, const T *own) {
+    GappedRun run;
+#pragma unroll 8
+    for (unsigned k = 0; k < ITEMS; k++) {
+        const double x = (double)wide(own[k]);
+        const bool there = x == x;
+        run.sum = rule.q * run.sum + (there ? x : 0);
+        run.weight = rule.q * run.weight + (there ? 1 : 0);
+        run.count += there;
+    }
+    run.decay = shared.powers.lanes[1];
+    return run;
+}
+/* May a tile publish numbers? What is left of earlier weights must not vanish within a tile, and the difference of all weights and
+ * of those that are missing must lose no more than three bits. */
+static __device__ bool is_ordinary(const EwmTiles &plan, const GappedRun &all) {
+    return isfinite(all.sum) && plan.decay > 0x1p-300 && 8 * all.weight >= plan.weight;
+}
+static __device__ RunWithGaps gapped_numbers(const EwmTiles &plan, const GappedRun &all) {
+    return {all.sum, plan.weight - all.weight, plan.length - all.count};
+}
+/* In place, for a thread's elements; inner: those of the tile before them. A missing element has the output before it. */
+template <typename T, unsigned ITEMS>
+__device__ void write_gapped(const EwmCase &rule, T *own, const GappedRun &inner, const MeanCarry &carry) {
+    double sum = inner.decay * (carry.settled ? carry.sum / rule.alpha : carry.sum) + inner.sum;
+    double weight = inner.decay * carry.weight + inner.weight, y = sum * inverse_of(weight);
+    unsigned long long count = carry.count + inner.count;
+#pragma unroll 8
+    for (unsigned k = 0; k < ITEMS; k++) {
+        const double x = (double)wide(own[k]);
+        const bool there = x == x;
+        sum = rule.q * sum + (there ? x : 0);
+        weight = rule.q * weight + (there ? 1 : 0);
+        count += there;
+        if (there) y = sum * inverse_of(weight);
+        own[k] = (T)(count < rule.min_periods ? rule.incomplete : y);
+    }
+}
+
 /* What means and variances differ in; _tile_moments.cuh has the variances. Shapes are the fastest on an H200 (docs/ops/ewm.md). */
 template <typename State> struct Kind {
-    typedef RunSum Numbers;
-    typedef SumsOfTiles<State> Rule;
+    typedef RunSum Numbers, Total; /* what tiles publish; what their threads add up */
+    typedef SumsOfTiles<State, Numbers> Rule;
     typedef MeansShared Shared;
     typedef MeansInside Inside;
     typedef MeanCarry Carry;
     enum { ITEMS_F64 = 31, THREADS_F64 = 128, ITEMS_F32 = 63, ITEMS_NARROW = 126, THREADS_F32 = 128, BLOCKS = 6 };
+    static constexpr bool GAPS = false;
+};
+template <> struct Kind<EwmDecayed<WeightedSum>> : Kind<EwmPlain> {
+    typedef RunWithGaps Numbers;
+    typedef SumsOfTiles<EwmDecayed<WeightedSum>, Numbers> Rule;
+    static constexpr bool GAPS = true;
 };

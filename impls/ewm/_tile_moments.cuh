@@ -143,7 +143,8 @@ template <unsigned ITEMS> __device__ RunMoments warps_total(const EwmCase &, con
 static __device__ bool is_ordinary(const EwmCase &rule, const RunMoments &total) {
     return rule.adjust && rule.alpha <= 0.5 && isfinite(total.mean) && isfinite(total.squares);
 }
-static __device__ RunMoments tile_numbers(const EwmCase &, const FiniteRun &, const RunMoments &total) {
+template <typename State>
+__device__ RunMoments tile_numbers(const State &, const EwmCase &, const FiniteRun &, const RunMoments &total) {
     return total;
 }
 
@@ -239,12 +240,13 @@ __device__ void tile_write(const EwmCase &rule, T *own, const MomentsInside &bef
 }
 
 template <typename State> struct KindOfVariance {
-    typedef RunMoments Numbers;
+    typedef RunMoments Numbers, Total;
     typedef MomentsOfTiles<State> Rule;
     typedef MomentsShared Shared;
     typedef MomentsInside Inside;
     typedef MomentsCarry Carry;
     enum { ITEMS_F64 = 31, THREADS_F64 = 192, ITEMS_F32 = 27, ITEMS_NARROW = 27, THREADS_F32 = 256, BLOCKS = 4 };
+    static constexpr bool GAPS = false;
 };
 template <> struct Kind<EwmDecayed<WeightedMoments>> : KindOfVariance<EwmDecayed<WeightedMoments>> {};
 template <> struct Kind<EwmRestarted<WeightedMoments>> : KindOfVariance<EwmRestarted<WeightedMoments>> {};

@@ -60,6 +60,59 @@ static __device__ __noinline__ bool tile_state_before(const EwmCase &rule, const
     return true;
 }
 
+/* By one thread, apart, where it is rare: what comes into a tile where that is no number, or weights still grow. False if it has
+ * polled long. x: the tile's first element. */
+template <typename T, typename State>
+static __device__ __noinline__ bool carry_by_state(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles,
+                                                   bool by_state, double x, EwmShared<State> *shared) {
+    State *const state = (State *)shared->states;
+    const size_t index = tile_of_block(), low = index * plan.length;
+    if (!tile_state_before<State>(view.rule, tiles, index, low, state)) return false;
+    if (by_state) shared->carry = tile_carry(view.rule, tile_run(plan, index == 0, x), low, *state);
+    return true;
+}
+
+/* A tile whose numbers say all about it publishes them, and learns what comes into it. False if it has polled long. x: the tile's
+ * first element. */
+template <typename T, typename State>
+static __device__ __forceinline__ bool tile_exchange(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles,
+                                                     const typename Kind<State>::Numbers &numbers, double x,
+                                                     EwmShared<State> *shared) {
+    const EwmCase &rule = view.rule;
+    const size_t index = tile_of_block(), low = index * plan.length;
+    const bool first = threadIdx.x == 0;
+    if (first) tiles.publish_numbers(index, numbers);
+    if (threadIdx.x == WARP || (first && blockDim.x == WARP))
+        tiles.publish_state(index, state_of(State(), rule, tile_run(plan, index == 0, x), numbers));
+    if (first) {
+        typename Kind<State>::Numbers before = {};
+        bool by_state = false, known = index == 0 || tiles.before(index, &before, &by_state);
+        const typename Kind<State>::Carry carry = tile_carry(rule, tile_run(plan, index == 0, x), low, before, shared->tile);
+        shared->carry = carry;
+        if (known && (by_state || !carry.settled)) known = carry_by_state<T, State>(view, plan, tiles, by_state, x, shared);
+        shared->known = known;
+    }
+    __syncthreads();
+    return shared->known;
+}
+
+/* A tile in which elements are missing, by the weights of those that are there. False if numbers cannot say all about it: nothing
+ * is published then, nor *known set. *known: as of tile_exchange(). */
+template <typename T, typename State>
+static __device__ __noinline__ bool gapped_tile(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles, T *own,
+                                                EwmShared<State> *shared, bool *known) {
+    static_assert(sizeof(GappedRun) <= sizeof(State));
+    GappedRun all;
+    const GappedRun mine = gapped_run<T, ITEMS<T, State>>(view.rule, shared->tile, own);
+    const GappedRun inner = block_scan_exclusive<true>(mine, (GappedRun *)shared->states, &all);
+    const bool ordinary = is_ordinary(plan, all);
+    __syncthreads(); /* all have read it */
+    if (!ordinary) return false;
+    *known = tile_exchange<T, State>(view, plan, tiles, gapped_numbers(plan, all), 0, shared);
+    if (*known) write_gapped<T, ITEMS<T, State>>(view.rule, own, inner, shared->carry);
+    return true;
+}
+
 /* A tile by the states of its threads, as in cuda_block_scan. False if it has polled long: nothing is written then. Apart, where it
  * is rare: its registers would cost the others theirs. */
 template <typename T, typename State>
@@ -68,6 +121,10 @@ static __device__ __noinline__ bool irregular_tile(const EwmView<T> &view, const
     const EwmCase &rule = view.rule;
     const size_t index = tile_of_block(), low = index * plan.length, first = low + threadIdx.x * ITEMS<T, State>;
     State *const states = (State *)shared->states;
+    if constexpr (Kind<State>::GAPS) {
+        bool known;
+        if (gapped_tile<T, State>(view, plan, tiles, own, shared, &known)) return known;
+    }
     if (threadIdx.x == 0) tiles.publish_by_state(index); /* before the work: the agent then asks for states */
     State all;
     const State inner = block_scan_exclusive<true>(thread_state<T, State>(rule, own, first), states, &all);
@@ -86,18 +143,6 @@ static __device__ __noinline__ bool irregular_tile(const EwmView<T> &view, const
     return true;
 }
 
-/* By one thread, apart, where it is rare: what comes into a tile where that is no number, or weights still grow. False if it has
- * polled long. x: the tile's first element. */
-template <typename T, typename State>
-static __device__ __noinline__ bool carry_by_state(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles,
-                                                   bool by_state, double x, EwmShared<State> *shared) {
-    State *const state = (State *)shared->states;
-    const size_t index = tile_of_block(), low = index * plan.length;
-    if (!tile_state_before<State>(view.rule, tiles, index, low, state)) return false;
-    if (by_state) shared->carry = tile_carry(view.rule, tile_run(plan, index == 0, x), low, *state);
-    return true;
-}
-
 /* A tile that lies in shared memory: its outputs in place. False if it has polled long: nothing is written then. */
 template <typename T, typename State>
 static __device__ __forceinline__ bool tile_outputs(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles,
@@ -105,65 +150,60 @@ static __device__ __forceinline__ bool tile_outputs(const EwmView<T> &view, cons
     const EwmCase &rule = view.rule;
     const size_t index = tile_of_block(), low = index * plan.length;
     T *const own = tile + threadIdx.x * ITEMS<T, State>;
-    const typename Kind<State>::Numbers total = thread_total<T, ITEMS<T, State>>(rule, shared->tile, own);
+    const typename Kind<State>::Total total = thread_total<T, ITEMS<T, State>>(rule, shared->tile, own);
     const typename Kind<State>::Inside inside = tile_totals<ITEMS<T, State>>(rule, &shared->tile, total);
     if (!is_ordinary(rule, inside.total)) return irregular_tile<T, State>(view, plan, tiles, own, shared);
-    const bool first = threadIdx.x == 0;
-    if (first || threadIdx.x == WARP) {
-        const FiniteRun run = tile_run(plan, index == 0, (double)wide(tile[0]));
-        const typename Kind<State>::Numbers numbers = tile_numbers(rule, run, inside.total);
-        if (first) tiles.publish_numbers(index, numbers);
-        if (!first || blockDim.x == WARP) tiles.publish_state(index, state_of(State(), rule, run, numbers));
-    }
-    if (first) {
-        typename Kind<State>::Numbers before = {};
-        bool by_state = false, known = index == 0 || tiles.before(index, &before, &by_state);
-        const typename Kind<State>::Carry carry =
-            tile_carry(rule, tile_run(plan, index == 0, (double)wide(tile[0])), low, before, shared->tile);
-        shared->carry = carry;
-        if (known && (by_state || !carry.settled))
-            known = carry_by_state<T, State>(view, plan, tiles, by_state, (double)wide(tile[0]), shared);
-        shared->known = known;
-    }
-    __syncthreads();
-    if (!shared->known) return false;
+    const double x = (double)wide(tile[0]);
+    const typename Kind<State>::Numbers numbers = tile_numbers(State(), rule, tile_run(plan, index == 0, x), inside.total);
+    if (!tile_exchange<T, State>(view, plan, tiles, numbers, x, shared)) return false;
     tile_write<T, ITEMS<T, State>>(rule, own, inside, shared->carry, low, (const State *)shared->states);
     return true;
 }
 
+/* By a warp: the total of a tile whose thread t has totals of(t), over lanes, then over warps, as the tile's own block. */
+template <typename Total, typename Of, typename Lanes, typename Warps>
+static __device__ Total total_again(unsigned warps, const Of &of, const Lanes &lanes_total, const Warps &warps_total) {
+    const unsigned lane = threadIdx.x % WARP;
+    Total own = Total(); /* lane w gets that of warp w */
+    for (unsigned warp = 0; warp < warps; warp++) {
+        const Total all = agent_broadcast(lanes_total(of(warp * WARP + lane)), WARP - 1);
+        if (lane == warp) own = all;
+    }
+    return agent_broadcast(warps_total(own), warps - 1);
+}
 /* By a warp: publishes the total of a full tile from its elements, by the operations of the tile's own block. */
 template <typename T, typename State>
 static __device__ __noinline__ void publish_again(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles,
                                                   size_t index, const EwmShared<State> &shared) {
     typedef typename Kind<State>::Numbers Numbers;
+    typedef typename Kind<State>::Total Total;
     const EwmCase &rule = view.rule;
-    const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
+    const unsigned warps = blockDim.x / WARP;
+    const bool first = threadIdx.x % WARP == 0;
     const size_t low = index * plan.length;
-    Numbers own = {}; /* lane w gets the numbers of warp w */
-    State of_warp = State();
-    for (unsigned warp = 0; warp < warps; warp++) {
-        const size_t first = low + (warp * WARP + lane) * ITEMS<T, State>;
-        const Numbers thread = thread_total<T, ITEMS<T, State>>(rule, shared.tile, view.x + first);
-        const Numbers all = agent_broadcast(lanes_total<ITEMS<T, State>>(rule, shared.tile, thread), WARP - 1);
-        if (lane == warp) own = all;
+    const T *const x = view.x + low;
+    const FiniteRun run = tile_run(plan, index == 0, (double)wide(*x));
+    const auto publish_numbers = [&](const Numbers &numbers) {
+        if (first) tiles.publish_numbers(index, numbers);
+        if (first) tiles.publish_state(index, state_of(State(), rule, run, numbers));
+    };
+    const Total total = total_again<Total>(
+        warps, [&](unsigned t) { return thread_total<T, ITEMS<T, State>>(rule, shared.tile, x + t * ITEMS<T, State>); },
+        [&](const Total &own) { return lanes_total<ITEMS<T, State>>(rule, shared.tile, own); },
+        [&](const Total &own) { return warps_total<ITEMS<T, State>>(rule, shared.tile, own); });
+    if (is_ordinary(rule, total)) return publish_numbers(tile_numbers(State(), rule, run, total));
+    const auto scan = [](const auto &own) { return warp_scan<true>(own); };
+    if constexpr (Kind<State>::GAPS) {
+        const GappedRun all = total_again<GappedRun>(
+            warps, [&](unsigned t) { return gapped_run<T, ITEMS<T, State>>(rule, shared.tile, x + t * ITEMS<T, State>); }, scan,
+            scan);
+        if (is_ordinary(plan, all)) return publish_numbers(gapped_numbers(plan, all));
     }
-    const Numbers total = agent_broadcast(warps_total<ITEMS<T, State>>(rule, shared.tile, own), warps - 1);
-    if (is_ordinary(rule, total)) {
-        const FiniteRun run = tile_run(plan, index == 0, (double)wide(view.x[low]));
-        const Numbers numbers = tile_numbers(rule, run, total);
-        if (lane == 0) tiles.publish_numbers(index, numbers);
-        if (lane == 0) tiles.publish_state(index, state_of(State(), rule, run, numbers));
-        return;
-    }
-    for (unsigned warp = 0; warp < warps; warp++) {
-        const size_t first = low + (warp * WARP + lane) * ITEMS<T, State>;
-        const State state = warp_scan<true>(thread_state<T, State>(rule, view.x + first, first));
-        const State all = agent_broadcast(state, WARP - 1);
-        if (lane == warp) of_warp = all;
-    }
-    const State all = agent_broadcast(warp_scan<true>(of_warp), warps - 1);
-    if (lane == 0) tiles.publish_by_state(index);
-    if (lane == 0) tiles.publish_state(index, all);
+    const State all = total_again<State>(
+        warps, [&](unsigned t) { return thread_state<T, State>(rule, x + t * ITEMS<T, State>, low + t * ITEMS<T, State>); }, scan,
+        scan);
+    if (first) tiles.publish_by_state(index);
+    if (first) tiles.publish_state(index, all);
 }
 /* By all threads of a block that has polled long: what precedes tiles 1 .. `tile`. */
 template <typename T, typename State>
