@@ -15,6 +15,7 @@
 
 enum { ROW_BITS = 40 };
 
+namespace { /* types of this variant alone */
 /* A value of the matrix as a part of its column. */
 template <typename T, int ORDER, bool WEIGHTED>
 struct ValueParts : ScanIterator<ValueParts<T, ORDER, WEIGHTED>, CentralPartial<SumOf<T>, double, ORDER>,
@@ -37,15 +38,15 @@ struct ColumnEdge : ScanIterator<ColumnEdge, long long, long long> {
 };
 
 /* Assigning the part of column c writes its outputs. */
-template <typename T, int ORDER> struct Column {
+template <typename T, int ORDER> struct ColumnOutput {
     const MomentsView<T> *view;
     size_t c;
     __device__ void operator=(const CentralPartial<SumOf<T>, double, ORDER> &all) const { central_write(*view, c, all); }
 };
 template <typename T, int ORDER>
-struct Columns : ScanIterator<Columns<T, ORDER>, CentralPartial<SumOf<T>, double, ORDER>, Column<T, ORDER>> {
+struct ColumnOutputs : ScanIterator<ColumnOutputs<T, ORDER>, CentralPartial<SumOf<T>, double, ORDER>, ColumnOutput<T, ORDER>> {
     MomentsView<T> view;
-    __device__ Column<T, ORDER> at(size_t c) const { return {&view, c}; }
+    __device__ ColumnOutput<T, ORDER> at(size_t c) const { return {&view, c}; }
 };
 
 struct JoinParts {
@@ -54,6 +55,8 @@ struct JoinParts {
         return first;
     }
 };
+
+} // namespace
 
 /* moments_with_case(), with sums in double. */
 template <typename Call> static Status with_case(const VariantArgs *args, Call call) {
@@ -66,7 +69,7 @@ static Status reduce(const VariantArgs *args, void *temporary, size_t *bytes) {
     if (moments_cols(args) == 0) return STATUS_OK;
     return with_case(args, [=]<typename T, typename, int ORDER, bool WEIGHTED>() {
         ValueParts<T, ORDER, WEIGHTED> in;
-        Columns<T, ORDER> out;
+        ColumnOutputs<T, ORDER> out;
         ColumnEdge begin, end;
         in.view = out.view = moments_view<T>(args);
         begin.rows = 0, end.rows = moments_rows(args);

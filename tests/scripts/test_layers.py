@@ -59,6 +59,7 @@ WITHOUT_A_KERNEL = (
     "impls/discounted_cumsum/cuda_cub_sum.cu",
     "impls/discounted_cumsum_grad/cuda_cub_scan.cu",
     "impls/ewm/cuda_cub_scan.cu",
+    "impls/moments/cuda_cub_segmented_reduce.cu",
 )  # one call of CUB
 INCLUDE_FOLDERS = ("harness", "impls", "")
 
