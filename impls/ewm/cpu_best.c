@@ -1,10 +1,12 @@
-/* Idea: all cores, eight elements at a time. Threads take blocks of up to 2^15 elements in turn. A block is read twice to compute
- *   its own state (measure: polynomials in q, the second about the mean from the first), waits for the state before it, publishes
- *   the joined state for the next block, and is written while it is still in the cache. So blocks wait for one join each, not for
- *   each other's outputs. Eight elements are blended as vectors: three steps join each lane with the lane 1, 2, 4 before it, one
- *   more with the state. Once the weight of the state has stopped growing, all shares are constants and no division is left. If
- *   older elements then keep half of their weight over 64 new ones, 32 at a time are summed about a mean that is known early.
- * Traffic: each element is read once from memory (and twice more from the cache), each output written once.
+/* Idea: all cores, eight elements at a time. Where elements are soon forgotten, each thread has a stretch of the series and begins
+ *   with the state of the few thousand elements before it; afterwards all see whether the state behind the stretch before is that
+ *   one. Else, or if one is not, threads take blocks of up to 2^15 elements in turn. A block is read twice to compute its own state
+ *   (measure: polynomials in q, the second about the mean from the first), waits for the state before it, publishes the joined
+ *   state for the next block, and is written while it is still in the cache. So blocks wait for one join each, not for each other's
+ *   outputs. Eight elements are blended as vectors: three steps join each lane with the lane 1, 2, 4 before it, one more with the
+ *   state. Once the weight of the state has stopped growing, all shares are constants and no division is left. If older elements
+ *   then keep half of their weight over 64 new ones, 32 at a time are summed about a mean that is known early.
+ * Traffic: each element is read once from memory (and of blocks twice more from the cache), each output written once.
  * Rounding: in double for both dtypes, means and variances blended by shares of the weight, in 3 + n/8 steps; the only difference
  *   of squares loses one bit at most.
  * Limits: an element larger than the tables' limit goes one by one with those beside it, and so does a NaN without adjust, whose
@@ -523,6 +525,62 @@ static void divide_work(Job *job, size_t n, long long threads) {
     job->block = chain_block_size(n, job->threads);
 }
 
+/* ---- Where earlier elements are soon forgotten, a thread has a stretch of the series: it begins with the state of the elements
+ * just before, as if there were none before those. If the state behind each stretch turns out to be that with which the next one
+ * began, it is right. */
+
+enum { STRETCH_LEAST = 8 /* times what is remembered */ };
+
+/* Elements after which older ones have a weight of 2^-60, a multiple of CHAIN_MULTIPLE. */
+static size_t remembered(const EwmCase *rule) {
+    const double elements = -60 * M_LN2 / rule->log_q;
+    return elements < 0x1p40 ? ((size_t)elements / CHAIN_MULTIPLE + 1) * CHAIN_MULTIPLE : (size_t)1 << 40;
+}
+
+static bool differ(double a, double b, double scale) {
+    return !(fabs(a - b) <= scale);
+}
+
+/* Up to roundings: those of a mean are of the size of the elements before i; weights stop to grow a little early. */
+static bool states_differ(const Job *job, const EwmState *a, const EwmState *b, size_t i) {
+    const double near = 0x1p-44;
+    double sum = 0;
+    for (size_t k = i - CHAIN_MULTIPLE; k < i; k++) sum += fabs(ewm_load(job->x, k, job->f32));
+    const double size = fabs(b->mean) + (sum < INFINITY ? sum / CHAIN_MULTIPLE : 0);
+    if (!is_plain(b) || differ(a->mean, b->mean, 0x1p-50 * size) || differ(a->weight, b->weight, near * b->weight)) return true;
+    if (job->rule.agg == EWM_MEAN) return false;
+    return differ(a->spread, b->spread, near * b->spread) || differ(a->pairs, b->pairs, near * b->pairs);
+}
+
+/* A stretch by a thread. False if what is before it has no state of its own. */
+static bool put_stretch(const Job *job, int thread, int team, EwmState *before, EwmState *after) {
+    const size_t n = job->rule.n, each = n / (size_t)team / CHAIN_MULTIPLE * CHAIN_MULTIPLE, first = (size_t)thread * each;
+    *before = (EwmState){0};
+    if (thread > 0 && (measure_block(job, before, first - remembered(&job->rule), first) != MEASURED_ALONE || !is_plain(before) ||
+                       before->count < job->rule.min_periods))
+        return false;
+    *after = *before;
+    write_block(job, after, first, thread + 1 < team ? first + each : n);
+    return true;
+}
+
+/* False if y is not right. */
+static bool put_stretches(const Job *job, Link *links) {
+    bool right = true;
+    int team = 1;
+#pragma omp parallel num_threads(job->threads) reduction(&& : right)
+    {
+        const int thread = omp_get_thread_num();
+        if (thread == 0) team = omp_get_num_threads();
+        right = put_stretch(job, thread, omp_get_num_threads(), &links[2 * thread].state, &links[2 * thread + 1].state);
+        scan_store_fence();
+    }
+    const size_t each = job->rule.n / (size_t)team / CHAIN_MULTIPLE * CHAIN_MULTIPLE;
+    for (int t = 1; t < team && right; t++)
+        right = !states_differ(job, &links[2 * t].state, &links[2 * t - 1].state, (size_t)t * each);
+    return right;
+}
+
 static Status run(const VariantArgs *args) {
     Job job = {.rule = ewm_case(args), .x = args->in[0].data, .y = args->out[0].data, .f32 = args->problem->dtype == DTYPE_F32};
     job.tables = make_tables(&job.rule);
@@ -532,6 +590,9 @@ static Status run(const VariantArgs *args) {
     job.past_caches = array_bytes(&args->out[0]) >= SCAN_PAST_CACHES;
     const size_t blocks = blocks_of(job.rule.n, job.block);
     Link *links = args->scratch;
+    if (job.threads > 1 && !job.starts && job.tables.usable &&
+        job.rule.n / (size_t)job.threads / STRETCH_LEAST >= remembered(&job.rule) && put_stretches(&job, links))
+        return STATUS_OK;
     for (size_t b = 0; b < blocks; b++) atomic_init(&links[b].slot.ready, 0);
 #pragma omp parallel num_threads(job.threads)
     {
@@ -546,7 +607,8 @@ static size_t scratch_bytes(const VariantArgs *args) {
     const size_t n = array_count(&args->in[0]);
     Job job = {0};
     divide_work(&job, n, params_int(args->tunables, "threads"));
-    return blocks_of(n, job.block) * sizeof(Link);
+    const size_t blocks = blocks_of(n, job.block), states = 2 * (size_t)job.threads;
+    return (blocks > states ? blocks : states) * sizeof(Link);
 }
 
 static const ParamSpec TUNABLES[] = {
