@@ -355,7 +355,7 @@ template <typename State> struct Kind {
     typedef MeansInside Inside;
     typedef MeanCarry Carry;
     enum { ITEMS_F64 = 31, THREADS_F64 = 128, ITEMS_F32 = 63, ITEMS_NARROW = 126, THREADS_F32 = 128, BLOCKS = 6 };
-    static constexpr bool GAPS = false;
+    static constexpr bool GAPS = false, STATES = false; /* numbers of tiles with missing elements; outputs from states */
 };
 template <> struct Kind<EwmDecayed<WeightedSum>> : Kind<EwmPlain> {
     typedef RunWithGaps Numbers;

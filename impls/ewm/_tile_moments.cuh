@@ -246,7 +246,7 @@ template <typename State> struct KindOfVariance {
     typedef MomentsInside Inside;
     typedef MomentsCarry Carry;
     enum { ITEMS_F64 = 31, THREADS_F64 = 192, ITEMS_F32 = 27, ITEMS_NARROW = 27, THREADS_F32 = 256, BLOCKS = 4 };
-    static constexpr bool GAPS = false;
+    static constexpr bool GAPS = false, STATES = true;
 };
 template <> struct Kind<EwmDecayed<WeightedMoments>> : KindOfVariance<EwmDecayed<WeightedMoments>> {};
 template <> struct Kind<EwmRestarted<WeightedMoments>> : KindOfVariance<EwmRestarted<WeightedMoments>> {};

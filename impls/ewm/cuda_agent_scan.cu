@@ -60,8 +60,8 @@ static __device__ __noinline__ bool tile_state_before(const EwmCase &rule, const
     return true;
 }
 
-/* By one thread, apart, where it is rare: what comes into a tile where that is no number, or weights still grow. False if it has
- * polled long. x: the tile's first element. */
+/* By one thread, apart, where it is rare: what comes into a tile where numbers do not say it, or outputs are made of states. False
+ * if it has polled long. x: the tile's first element. */
 template <typename T, typename State>
 static __device__ __noinline__ bool carry_by_state(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles,
                                                    bool by_state, double x, EwmShared<State> *shared) {
@@ -89,7 +89,8 @@ static __device__ __forceinline__ bool tile_exchange(const EwmView<T> &view, con
         bool by_state = false, known = index == 0 || tiles.before(index, &before, &by_state);
         const typename Kind<State>::Carry carry = tile_carry(rule, tile_run(plan, index == 0, x), low, before, shared->tile);
         shared->carry = carry;
-        if (known && (by_state || !carry.settled)) known = carry_by_state<T, State>(view, plan, tiles, by_state, x, shared);
+        if (known && (by_state || (Kind<State>::STATES && !carry.settled)))
+            known = carry_by_state<T, State>(view, plan, tiles, by_state, x, shared);
         shared->known = known;
     }
     __syncthreads();
