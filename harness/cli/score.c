@@ -68,7 +68,7 @@ int command_score(int argc, char **argv) {
     };
     enum { HANDED_COUNT = sizeof HANDED / sizeof *HANDED };
     CliOption options[HANDED_COUNT + 1] = {
-        {"limit", "TIME", CLI_DURATION, &limit, "for one file, compiled and run beside the variant (default 10min)"}};
+        {"limit", "TIME", CLI_DURATION, &limit, "for one file to be compiled, and again for it to be run (default 10min)"}};
     memcpy(options + 1, HANDED, sizeof HANDED);
     char **words;
     int count = 0;
