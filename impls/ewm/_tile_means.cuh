@@ -321,8 +321,8 @@ __device__ GappedRun gapped_run(const EwmCase &rule, const MeansShared &shared, 
     run.decay = shared.powers.lanes[1];
     return run;
 }
-/* May a tile publish numbers? What is left of earlier weights must not vanish within a tile, and the difference of all weights and
- * of those that are missing must lose no more than three bits. */
+/* Do numbers describe the tile? Earlier weights must not underflow within it, and the subtraction of the missing weights from all
+ * must lose at most three bits. */
 static __device__ bool is_ordinary(const EwmTiles &plan, const GappedRun &all) {
     return isfinite(all.sum) && plan.decay > 0x1p-300 && 8 * all.weight >= plan.weight;
 }

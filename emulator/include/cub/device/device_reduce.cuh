@@ -1,6 +1,5 @@
 /* Stand-in for CUB's DeviceReduce in the emulator (CUB itself is inline PTX): the same calls, by one thread, which adds up tiles
- * and then the tiles' sums. The two-phase protocol is kept: called without temporary memory it says how much it needs, and that
- * memory is then written, so that a buffer too small is found. */
+ * and then the tiles' sums. */
 #pragma once
 
 #include <cub/emulated_launch.cuh>
@@ -27,13 +26,7 @@ struct DeviceReduce {
     template <typename In, typename Out>
     static cudaError_t Sum(void *temporary, size_t &bytes, In in, Out out, size_t n, cudaStream_t stream = 0) {
         typedef std::remove_reference_t<decltype(*out)> T;
-        if (!temporary) {
-            bytes = 256;
-            return cudaSuccess;
-        }
-        if (bytes < 256) return cudaErrorInvalidValue;
-        return emulated_launch("cub::DeviceReduce", emulated_device_sum<T, In, Out>, stream, in, out, n,
-                               static_cast<unsigned char *>(temporary));
+        return emulated_launch("cub::DeviceReduce", emulated_device_sum<T, In, Out>, temporary, bytes, stream, in, out, n);
     }
 };
 

@@ -1,7 +1,6 @@
 /* Stand-in for CUB's DeviceScan in the emulator (CUB itself is inline PTX): the same calls, by one thread. Elements are grouped as
  * there: items of a thread, threads of a tile, tiles; what is in a group is put together before what precedes it is known, so that
- * an operator that only appends single elements is found out, and sums round as trees do. The two-phase protocol is kept: called
- * without temporary memory it says how much it needs, and that memory is then written, so that a buffer too small is found. */
+ * an operator that only appends single elements is found out, and sums round as trees do. */
 #pragma once
 
 #include <cub/emulated_launch.cuh>
@@ -83,13 +82,8 @@ struct DeviceScan {
     template <bool INCLUSIVE, typename In, typename Out, typename Op, typename T>
     static cudaError_t run(void *temporary, size_t &bytes, In in, Out out, Op op, T initial, bool has_initial, size_t n,
                            cudaStream_t stream) {
-        if (!temporary) {
-            bytes = 256;
-            return cudaSuccess;
-        }
-        if (bytes < 256) return cudaErrorInvalidValue;
-        return emulated_launch("cub::DeviceScan", emulated_device_scan<INCLUSIVE, In, Out, Op, T>, stream, in, out, n, op, initial,
-                               has_initial, static_cast<unsigned char *>(temporary));
+        return emulated_launch("cub::DeviceScan", emulated_device_scan<INCLUSIVE, In, Out, Op, T>, temporary, bytes, stream, in,
+                               out, n, op, initial, has_initial);
     }
 };
 

@@ -26,13 +26,8 @@ struct DeviceSegmentedReduce {
     template <typename In, typename Out, typename Begin, typename End, typename Op, typename T>
     static cudaError_t Reduce(void *temporary, size_t &bytes, In in, Out out, long long segments, Begin begin, End end, Op op,
                               T initial, cudaStream_t stream = 0) {
-        if (!temporary) {
-            bytes = 256;
-            return cudaSuccess;
-        }
-        if (bytes < 256) return cudaErrorInvalidValue;
-        return emulated_launch("cub::DeviceSegmentedReduce", emulated_segmented_reduce<In, Out, Begin, End, Op, T>, stream, in, out,
-                               begin, end, (size_t)segments, op, initial, static_cast<unsigned char *>(temporary));
+        return emulated_launch("cub::DeviceSegmentedReduce", emulated_segmented_reduce<In, Out, Begin, End, Op, T>, temporary,
+                               bytes, stream, in, out, begin, end, (size_t)segments, op, initial);
     }
 };
 

@@ -16,13 +16,8 @@ struct DeviceSegmentedScan {
     template <typename In, typename Out, typename Begin, typename End, typename Op>
     static cudaError_t InclusiveSegmentedScan(void *temporary, size_t &bytes, In in, Out out, Begin begin, End end,
                                               long long segments, Op op, cudaStream_t stream = 0) {
-        if (!temporary) {
-            bytes = 256;
-            return cudaSuccess;
-        }
-        if (bytes < 256) return cudaErrorInvalidValue;
-        return emulated_launch("cub::DeviceSegmentedScan", emulated_segmented_scan<In, Out, Begin, End, Op>, stream, in, out, begin,
-                               end, (size_t)segments, op, static_cast<unsigned char *>(temporary));
+        return emulated_launch("cub::DeviceSegmentedScan", emulated_segmented_scan<In, Out, Begin, End, Op>, temporary, bytes,
+                               stream, in, out, begin, end, (size_t)segments, op);
     }
 };
 
