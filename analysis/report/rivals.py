@@ -25,7 +25,7 @@ class Standing:
     ours: dict | None
     programs: set  # published variants
     others: tuple = ()  # of the same case in every campaign, the latest first; this one, too
-    later: dict | None = None  # our fastest of a later campaign, which has no rival beside it
+    later: dict | None = None  # our fastest of a later campaign, which has no rival beside it: the same variant, or a faster one
 
     @property
     def row(self):
@@ -89,6 +89,8 @@ def chosen_standing(campaigns):
 
     best = max(campaigns, key=compares)
     later = fastest([some.ours for some in campaigns[: campaigns.index(best)] if some.ours])
+    if later and best.ours and later["variant"] != best.ours["variant"] and fastest([later, best.ours]) is best.ours:
+        later = None  # nobody ran the fastest again
     return dataclasses.replace(best, others=campaigns, later=later)
 
 

@@ -69,7 +69,10 @@ def cell(*rows):
 
 
 def our_cell(some):
-    return cell(some.ours) + (f" ({seconds(r.median(some.later, MODE))} in a later run)" if some.later else "")
+    if not some.later:
+        return cell(some.ours)
+    name = f"{name_words(some.later)} " if not some.ours or some.later["spec"] != some.ours["spec"] else ""
+    return f"{cell(some.ours)} ({name}{seconds(r.median(some.later, MODE))} in a later run)"
 
 
 def over(mine, *theirs):
