@@ -192,9 +192,10 @@ static __global__ void __launch_bounds__(GATE_THREADS_MAX, blocks_to_sm<T>(VECTO
 }
 
 /* ---- Host. */
-/* Of elements of two bytes a lane has sums of each in registers. */
+/* A lane has its sums in registers, in float or double: of elements of two bytes twice as many. */
 static GateShape shape_of(const VariantArgs *args) {
-    return gate_shape(args, 1, dtype_size(args->problem->dtype) == 2 ? 2 : 4);
+    const size_t bytes = dtype_size(args->problem->dtype);
+    return gate_shape(args, bytes == 8 ? 4 : 2, bytes == 2 ? 2 : 4);
 }
 
 template <typename T, bool RIGHT> static Status run_rows(const VariantArgs *args) {

@@ -157,13 +157,13 @@ template <typename T, bool RIGHT, unsigned VECTORS> struct GatePart {
         "vectors", "loads of 16 bytes of x in a lane, 1, 2 or 4; 0: by the length of a row", PARAM_INT, "0", 0, 4, NULL            \
     }
 
-/* Vectors of a lane by default: short_vectors in rows that a warp holds so, long_vectors in rows of more than 8 KiB. */
+/* Vectors of a lane by default: long_vectors in rows of more than 8 KiB. */
 static inline GateShape gate_shape(const VariantArgs *args, unsigned short_vectors, unsigned long_vectors) {
     const size_t batch = discount_batch(args), n = discount_n(args), length = 16 / dtype_size(args->problem->dtype);
     const size_t span = length * WARP, positions = line_positions(n, (unsigned)length, n % length == 0 || batch == 1);
     unsigned threads = (unsigned)params_int(args->tunables, "threads"), vectors = (unsigned)params_int(args->tunables, "vectors");
     if (threads == 0) threads = positions <= 8 * span ? 128 : 256;
-    if (vectors == 0) vectors = positions <= short_vectors * span ? short_vectors : positions <= 16 * span ? 2 : long_vectors;
+    if (vectors == 0) vectors = positions <= 16 * span ? short_vectors : long_vectors;
     const unsigned most = threads / WARP;
     GateShape shape = {};
     shape.vectors = vectors;
