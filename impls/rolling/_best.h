@@ -10,9 +10,11 @@
 #include "common/cpu_vector.h"
 
 enum {
+    BEST_GROUP_BYTES = 64,
+    BEST_TILE = 64, /* elements, for windows of up to 256 */
     BEST_TILE_BYTES = 1024 /* at most: of 2048 a scan of doubles takes a third longer */,
     BEST_BLOCK_BYTES = 4096,
-    BEST_SMALL = 64 /* windows up to here are doubled, longer ones tiled */
+    BEST_SHORT_BYTES = 128 /* windows up to here are made of their elements, longer ones of tiles */
 };
 
 typedef enum BestAgg { BEST_MEAN, BEST_SUM, BEST_VAR, BEST_STD, BEST_MIN, BEST_MAX, BEST_APPLY } BestAgg;
@@ -38,7 +40,8 @@ typedef struct BestJob {
     size_t front_room;
 } BestJob;
 
-/* One thread's share of the outputs n >= w - 1, called by every thread of a team: for w <= BEST_SMALL, and for longer windows. */
+/* One thread's share of the outputs n >= w - 1, called by every thread of a team: for windows of up to
+ * BEST_SHORT_BYTES, and for longer ones. */
 void best_short_f32(const BestJob *job);
 void best_short_f64(const BestJob *job);
 void best_long_f32(const BestJob *job);

@@ -3,9 +3,9 @@
  * The windows that end in a tile begin w - 1 earlier, so that lane k of a vector of tails belongs to lane k of the heads. What
  * follows the last of their first elements, up to the next tile, belongs to every tail: it is added up first (reduce). Then tails
  * are scanned backward into the first-level cache, heads forward in registers, and joined as they come: a vector of L lanes in
- * log2(L) shuffles and operations, then one more to join it to what came before. Moments are kept about the mean of a group of
- * elements that every use of a part contains, in the first group of a part about its first (head) or last (tail) element, and
- * joined by Chan's rule. */
+ * log2(L) shuffles and operations, then one more to join it to what came before. Moments are kept about the mean of eight elements
+ * that every use of a part contains, in the first group of a part of eight beyond its edge, which those windows contain, and joined
+ * by Chan's rule. */
 #pragma once
 
 #include "_best_short.h"
@@ -14,12 +14,6 @@
 
 /* Shuffle indices (SCAN_UP, ...) for this vector. */
 #define LANE_INDEX(rule, s) ((Lanes)SCAN_CALL_(SCAN_PASTE(SCAN_LIST, LANES), rule, s))
-
-ALWAYS_INLINE Vector vector_join(ScanKind kind, Vector a, Vector b) {
-    if (kind == SCAN_MIN) return VECTOR_MIN(a, b);
-    if (kind == SCAN_MAX) return VECTOR_MAX(a, b);
-    return a + b;
-}
 
 /* Lane i: all lanes up to i (forward) or from i on. */
 ALWAYS_INLINE Vector vector_scan(ScanKind kind, bool forward, Vector v, Vector none) {
@@ -45,7 +39,7 @@ ALWAYS_INLINE Vector vector_total(bool forward, Vector v) {
 }
 
 /* Rounding: chains are as short as in the widest registers, because the vectors of a group are added up first. */
-enum { GROUP = 64 / sizeof(real), VECTORS = GROUP / LANES };
+enum { GROUP = BEST_GROUP_BYTES / sizeof(real), VECTORS = GROUP / LANES };
 
 /* What elements add up to, in all lanes: a sum or an extreme; of moments also the sum of squares, both about a shift; of extremes,
  * which lose a NaN, not 0 in some lane of `nan` if there was one. */
@@ -54,10 +48,6 @@ typedef struct Carry {
     Vector group_sum, group_squares; /* of moments, for those of a group that are not in these yet */
     Lanes nan;
 } Carry;
-
-ALWAYS_INLINE Vector none_of(ScanKind kind) {
-    return (Vector){0} + (kind == SCAN_MIN ? (real)INFINITY : kind == SCAN_MAX ? (real)-INFINITY : 0);
-}
 
 /* Each lane of v with all lanes before it (forward) or behind it, and with `before` and `group`, which v joins; ends: as the last
  * of its group. */
@@ -79,8 +69,7 @@ ALWAYS_INLINE Vector scan_part(ScanKind kind, bool forward, Vector v, const real
     const Vector apart = v - before->shift;
     const Vector squares = scan_on(kind, forward, apart * apart, &before->squares, &before->group_squares, ends);
     const Vector sum = scan_on(kind, forward, apart, &before->sum, &before->group_sum, ends), mean = sum * vector_load(per_count);
-    const Vector spread = squares - sum * mean;
-    *m2 = (Vector)((Lanes)spread & ~(spread < 0)); /* never below 0; NaN stays */
+    *m2 = not_negative(squares - sum * mean);
     return mean;
 }
 
@@ -118,14 +107,6 @@ ALWAYS_INLINE Carry reduce(ScanKind kind, const real *end, size_t count, Vector 
 static inline real to_mean(const real *x, real one) {
     const real mean = (((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]))) / 8, by = mean - one;
     return by - by == 0 ? by : 0;
-}
-
-/* From now on the moments of `count` elements are about another shift. */
-ALWAYS_INLINE void recentre(Carry *self, real by, real count) {
-    const Vector sum = self->sum - by * count;
-    self->squares -= by * (self->sum + sum);
-    self->sum = sum;
-    self->shift += by;
 }
 
 enum { TILE = BEST_TILE_BYTES / sizeof(real), AHEAD = 4 * TILE /* elements that are asked for early */ };
@@ -193,6 +174,7 @@ ALWAYS_INLINE TileSum tilequeue_window(TileQueue *self, ScanKind kind, size_t fr
 typedef struct Middle {
     Vector sum, factor;             /* factor: of the mean */
     Vector apart, mean, m2, weight; /* of moments. apart: the head's shift less the tail's; mean: less the tail's shift */
+    real first_group;               /* how far from its first element the head's first group has its shift */
     bool roots;
 } Middle;
 
@@ -223,12 +205,12 @@ ALWAYS_INLINE Vector join_parts(ScanKind kind, const TileWork *work, size_t k, c
 }
 
 /* The tails of all windows that end in a tile: they begin one element apart, and end before `end`. Means are stored less the last
- * element, whatever they were kept about. */
-ALWAYS_INLINE Carry scan_tails(const BestJob *job, ScanKind kind, const real *end, TileWork *work) {
+ * element, whatever they were kept about: apart is how far from it those of the first group are. */
+ALWAYS_INLINE Carry scan_tails(const BestJob *job, ScanKind kind, const real *end, real apart, TileWork *work) {
     const real *x = end - job->rest - job->tile, last = end[-1];
     const bool moments = kind == SCAN_MOMENTS, shared = job->rest >= 8;
     const real by = moments ? to_mean(end - 8, last) : 0;
-    real apart = shared ? by : 0;
+    if (shared) apart = by;
     Carry carry = reduce(kind, end, job->rest, (Vector){0} + (last + apart));
     for (size_t k = job->tile, stop = k - GROUP; k > 0; stop = 0) {
         while (k > stop) {
@@ -239,8 +221,8 @@ ALWAYS_INLINE Carry scan_tails(const BestJob *job, ScanKind kind, const real *en
             if (moments) vector_store(work->tail_m2 + k, m2);
         }
         if (!moments || shared || stop == 0) continue;
-        recentre(&carry, by, (real)(job->rest + GROUP));
         apart = by;
+        carry = reduce(kind, end, job->rest + GROUP, (Vector){0} + (last + apart));
     }
     return carry;
 }
@@ -251,8 +233,8 @@ ALWAYS_INLINE Carry join_heads(const BestJob *job, ScanKind kind, const real *x,
     const Middle middle = *from;
     const bool moments = kind == SCAN_MOMENTS;
     const real by = moments ? to_mean(x, x[0]) : 0;
-    Carry carry = {.shift = (Vector){0} + x[0], .sum = none_of(kind)};
-    real apart = 0;
+    real apart = middle.first_group;
+    Carry carry = {.shift = (Vector){0} + (x[0] + apart), .sum = none_of(kind)};
     for (size_t k = 0, stop = GROUP; k < job->tile; stop = job->tile) {
         for (; k < stop; k += LANES) {
             Vector m2;
@@ -263,8 +245,8 @@ ALWAYS_INLINE Carry join_heads(const BestJob *job, ScanKind kind, const real *x,
             scan_put(y + k, &out, past);
         }
         if (!moments || stop == job->tile) continue;
-        recentre(&carry, by, (real)GROUP);
         apart = by;
+        carry = reduce(kind, x + GROUP, GROUP, (Vector){0} + (x[0] + apart));
     }
     return carry;
 }
@@ -307,9 +289,11 @@ ALWAYS_INLINE const real *tails_end(const BestJob *job, size_t t, TileWork *work
 ALWAYS_INLINE Carry write_tile(const BestJob *job, ScanKind kind, size_t t, TileSum core, const real *x, TileWork *work) {
     const size_t tile = job->tile, left = job->n - t * tile, count = left < tile ? left : tile;
     const size_t begin = t > job->back ? 0 : job->rest;
-    const real *tails = tails_end(job, t, work);
-    const Middle middle = middle_of(job, kind, core, x[0], tails[-1]);
-    const Carry before = scan_tails(job, kind, tails, work);
+    const real *tails = tails_end(job, t, work), *whole = (const real *)job->x + t * tile, *behind = whole - (job->back - 1) * tile;
+    const bool moments = kind == SCAN_MOMENTS, reaches = (size_t)(behind - (const real *)job->x) + 8 <= job->n;
+    Middle middle = middle_of(job, kind, core, x[0], tails[-1]);
+    middle.first_group = moments ? to_mean(whole - 8, x[0]) : 0;
+    const Carry before = scan_tails(job, kind, tails, moments && reaches ? to_mean(behind, tails[-1]) : 0, work);
     real *y = (real *)job->y + t * tile;
     const bool direct = begin == 0 && count == tile, extremes = kind == SCAN_MIN || kind == SCAN_MAX;
     Carry carry;

@@ -1,7 +1,6 @@
-/* _best_short.h - short windows, w <= 64: doubling. Part of _best_f32.c and _best_f64.c, which say what `real` and its vectors are.
+/* _best_short.h - short windows, each from all of its elements, a vector of outputs at a time. Part of _best_f32.c and _best_f64.c,
+ * which say what `real` and its vectors are.
  *
- * level[j] of power 2^k covers the 2^k elements that end at j; the next level joins level[j - 2^k] and level[j]. The binary digits
- * of w say which levels make up the window. Every step is one loop over a block in the first-level cache, without a dependency.
  * Every function is inlined into one copy per ScanKind, so that inside the loops `kind` is a constant. */
 #pragma once
 
@@ -13,11 +12,19 @@ ALWAYS_INLINE double extreme_of(ScanKind kind, double a, double b) {
     return (kind == SCAN_MIN ? a < b : a > b) ? a : b;
 }
 
-/* The same without care for NaN, as vector instructions do it. */
-ALWAYS_INLINE real join(ScanKind kind, real a, real b) {
-    if (kind == SCAN_MIN) return a < b ? a : b;
-    if (kind == SCAN_MAX) return a > b ? a : b;
+ALWAYS_INLINE Vector vector_join(ScanKind kind, Vector a, Vector b) {
+    if (kind == SCAN_MIN) return VECTOR_MIN(a, b);
+    if (kind == SCAN_MAX) return VECTOR_MAX(a, b);
     return a + b;
+}
+
+ALWAYS_INLINE Vector none_of(ScanKind kind) {
+    return (Vector){0} + (kind == SCAN_MIN ? (real)INFINITY : kind == SCAN_MAX ? (real)-INFINITY : 0);
+}
+
+/* NaN stays. */
+ALWAYS_INLINE Vector not_negative(Vector v) {
+    return (Vector)((Lanes)v & ~(v < 0));
 }
 
 ALWAYS_INLINE Vector vector_load(const real *from) {
@@ -30,59 +37,68 @@ ALWAYS_INLINE void vector_store(real *to, Vector v) {
     memcpy(to, &v, sizeof v);
 }
 
-ALWAYS_INLINE void take_roots(real *y, size_t count) { /* up to a whole vector */
-    for (size_t k = 0; k < count; k += LANES) vector_store(y + k, VECTOR_SQRT(vector_load(y + k)));
-}
+enum { BLOCK = BEST_BLOCK_BYTES / sizeof(real), SIDE = 4, STEP = SIDE * LANES /* outputs side by side */, SHORT = BEST_SHORT_BYTES / sizeof(real) };
 
-enum { BLOCK = BEST_BLOCK_BYTES / sizeof(real), ROOM = BLOCK + BEST_SMALL };
-
-/* Two levels (present and next) and the result, each with a second row for sums of squares. */
 typedef struct ShortWork {
-    real level[2][2][ROOM] BEST_ALIGNED;
-    real whole[2][ROOM] BEST_ALIGNED;
+    real x[BLOCK + SHORT + 2 * STEP] BEST_ALIGNED; /* the last elements of a series, of which whole steps read more */
+    real parts[BLOCK + SHORT + STEP] BEST_ALIGNED, y[BLOCK] BEST_ALIGNED;
 } ShortWork;
 
-/* out[j] = the `old` elements before, at[j - new], joined to the `new` elements that end at j. */
-ALWAYS_INLINE void short_step(ScanKind kind, size_t begin, size_t end, size_t old_count, size_t new_count,
-                              real *const restrict old[2], real *const restrict new[2], real *const restrict out[2]) {
-    const real *restrict a = old[0], *restrict b = new[0], *restrict aa = old[1], *restrict bb = new[1];
-    real *restrict c = out[0], *restrict cc = out[1];
-    const real share = (real)((double)old_count / (double)(old_count + new_count));
-    const real weight = (real)((double)old_count * (double)new_count / (double)(old_count + new_count));
-#pragma omp simd
-    for (size_t j = begin; j < end; j++) {
+/* Of STEP windows the sums of squares about the means; x: the first element of the first. Distances are from the mean of up to
+ * eight elements in a window's middle: the subtraction loses a factor of 1 + w / 8 at most, whatever the data. */
+ALWAYS_INLINE void short_squares(size_t w, const real *x, Vector *m2) {
+    Vector center[SIDE], sum[SIDE];
+    size_t many = 8;
+    while (many > w) many /= 2;
+    for (int v = 0; v < SIDE; v++) center[v] = sum[v] = m2[v] = (Vector){0};
+    for (const real *from = x + (w - many) / 2, *end = from + many; from < end; from++)
+        for (int v = 0; v < SIDE; v++) center[v] += vector_load(from + v * LANES) * (1 / (real)many);
+    for (size_t j = 0; j < w; j++)
+        for (int v = 0; v < SIDE; v++) {
+            const Vector apart = vector_load(x + j + v * LANES) - center[v];
+            sum[v] += apart;
+            m2[v] += apart * apart;
+        }
+    for (int v = 0; v < SIDE; v++) m2[v] = not_negative(m2[v] - sum[v] * sum[v] * (real)(1 / (double)w));
+}
+
+/* What elements `stride` apart add up to, or their extreme, for STEP of the first; `joins` what is in `all`. */
+ALWAYS_INLINE void short_join(ScanKind kind, const real *from, size_t count, size_t stride, bool joins, Vector *all) {
+    for (int v = 0; v < SIDE && !joins; v++) all[v] = none_of(kind);
+    for (const real *end = from + count * stride; from < end; from += stride)
+        for (int v = 0; v < SIDE; v++) all[v] = vector_join(kind, all[v], vector_load(from + v * LANES));
+}
+
+/* All windows of a block, `count` of them in whole steps. Sums and extremes of a quarter of a window are kept, for four use them. */
+ALWAYS_INLINE void short_windows_of(const BestJob *job, ScanKind kind, const real *x, size_t count, ShortWork *work) {
+    const size_t w = job->w, part = kind == SCAN_MOMENTS || w < 8 ? 0 : w / 4;
+    const double divisor = kind == SCAN_MOMENTS ? (double)w - 1 : job->agg == BEST_MEAN ? (double)w : 1;
+    for (size_t k = 0; part > 0 && k < count + 3 * part; k += STEP) {
+        Vector all[SIDE];
+        short_join(kind, x + k, part, 1, false, all);
+        for (int v = 0; v < SIDE; v++) vector_store(work->parts + k + v * LANES, all[v]);
+    }
+    for (size_t k = 0; k < count; k += STEP) {
+        Vector all[SIDE];
         if (kind == SCAN_MOMENTS) {
-            const real delta = a[j - new_count] - b[j];
-            c[j] = b[j] + delta * share;
-            cc[j] = (aa[j - new_count] + bb[j]) + delta * delta * weight;
+            short_squares(w, x + k, all);
         } else {
-            c[j] = join(kind, a[j - new_count], b[j]);
+            short_join(kind, x + k + 4 * part, w - 4 * part, 1, false, all);
+            if (part > 0) short_join(kind, work->parts + k, 4, part, true, all);
+        }
+        for (int v = 0; v < SIDE; v++) {
+            if (kind == SCAN_SUM || kind == SCAN_MOMENTS) all[v] *= (real)(1 / divisor);
+            vector_store(work->y + k + v * LANES, job->agg == BEST_STD ? VECTOR_SQRT(all[v]) : all[v]);
         }
     }
 }
 
-/* A block that holds a NaN, for which join() is not good enough: every window by itself. */
+/* A block that holds a NaN, which vector instructions lose: every window by itself. */
 static inline void short_extremes_with_nan(ScanKind kind, const real *x, size_t w, size_t count, real *y) {
     for (size_t i = 0; i < count; i++) {
         double extreme = (double)x[i];
         for (size_t j = 1; j < w; j++) extreme = extreme_of(kind, extreme, (double)x[i + j]);
         y[i] = (real)extreme;
-    }
-}
-
-/* Reductions to outputs. Adding mean - mean makes a variance with an infinity in its window NaN. */
-ALWAYS_INLINE void short_finish(const BestJob *job, ScanKind kind, size_t count, const real *restrict a, const real *restrict aa,
-                                real *restrict y) {
-    const real factor = (real)(kind == SCAN_MOMENTS ? 1 / ((double)job->w - 1) : 1 / (double)job->w);
-    if (kind == SCAN_MOMENTS) {
-#pragma omp simd
-        for (size_t j = 0; j < count; j++) y[j] = (aa[j] + (a[j] - a[j])) * factor;
-        if (job->agg == BEST_STD) take_roots(y, count);
-    } else if (job->agg == BEST_MEAN) {
-#pragma omp simd
-        for (size_t j = 0; j < count; j++) y[j] = a[j] * factor;
-    } else {
-        memcpy(y, a, count * sizeof *y);
     }
 }
 
@@ -99,36 +115,13 @@ ALWAYS_INLINE void short_block(const BestJob *job, ScanKind kind, size_t first, 
             return;
         }
     }
-    memcpy(work->level[0][0], x, end * sizeof *x);
-    if (kind == SCAN_MOMENTS) memset(work->level[0][1], 0, end * sizeof *x);
-    real *level[2] = {work->level[0][0], work->level[0][1]}, *next[2] = {work->level[1][0], work->level[1][1]};
-    real *whole[2] = {work->whole[0], work->whole[1]};
-    size_t have = 0;
-    for (size_t power = 1; power <= w; power *= 2) {
-        if (w & power) {
-            if (have == 0) {
-                memcpy(whole[0], level[0], end * sizeof *x);
-                if (kind == SCAN_MOMENTS) memcpy(whole[1], level[1], end * sizeof *x);
-            } else {
-                real *joined[2] = {next[0], next[1]};
-                short_step(kind, have + power - 1, end, power, have, level, whole, joined);
-                for (int row = 0; row < 2; row++) {
-                    next[row] = whole[row];
-                    whole[row] = joined[row];
-                }
-            }
-            have += power;
-        }
-        if (2 * power > w) break;
-        short_step(kind, 2 * power - 1, end, power, power, level, level, next);
-        for (int row = 0; row < 2; row++) {
-            real *swap = level[row];
-            level[row] = next[row];
-            next[row] = swap;
-        }
+    if (first + count + 2 * STEP > job->n) {
+        memcpy(work->x, x, end * sizeof *x);
+        memset(work->x + end, 0, sizeof work->x - end * sizeof *x);
+        x = work->x;
     }
-    short_finish(job, kind, count, whole[0] + (w - 1), whole[1] + (w - 1), next[0]);
-    scan_store(y, next[0], count * sizeof *y, job->past_caches);
+    short_windows_of(job, kind, x, count, work);
+    scan_store(y, work->y, count * sizeof *y, job->past_caches);
 }
 
 ALWAYS_INLINE void short_share(const BestJob *job, ScanKind kind) {

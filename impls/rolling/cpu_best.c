@@ -1,15 +1,15 @@
-/* Idea: all cores, vector registers, cost independent of w, nothing ever subtracted from a sum.
- *   w <= 64  doubling. The sums of 2^k elements that end at j come from those of 2^(k-1); w's binary digits say which to join
- *            (_best_short.h).
- *   w > 64   tiles of 64 elements to 1 KiB. A window is a tail of one or two tiles, whole tiles, and the head of another; heads
- *            and tails are scanned in registers, whole tiles kept in a queue of two stacks (_best_long.h). Each thread takes one
- *            stretch of outputs; what it needs of the tiles before its stretch is summed first.
+/* Idea: all cores, vector registers, nothing ever subtracted from a sum.
+ *   short    up to 16 doubles or 32 floats: each window from its elements, a vector of outputs at a time; sums and extremes from
+ *            four quarters (_best_short.h).
+ *   longer   tiles of 128 bytes to 1 KiB, at a cost independent of w. A window is a tail of one or two tiles, whole tiles, and the
+ *            head of another; heads and tails are scanned in registers, whole tiles kept in a queue of two stacks (_best_long.h).
+ *            Each thread takes one stretch of outputs; what it needs of the tiles before its stretch is summed first.
  *   The loops are compiled once for float and once for double (_best_f32.c, _best_f64.c); here is what surrounds them.
  * Traffic: reads every element once, and once more as it leaves where w elements outgrow the cache; before that, w elements per
  *   thread (at most n in all); writes past the caches where the output outgrows them.
  * Rounding: sums: a window's elements added in some order, chains of at most 36 + w/tile. Moments: about the mean of eight
- *   elements of a part of at most 512 (about one, an outlier, 3% of arrays failed), joined by Chan's rule: no E[x^2] - E[x]^2
- *   over a window. In the dtype, whole tiles in double. NaN and inf stay in their windows because only those windows are made
+ *   elements of the window (about one, an outlier, 3% of arrays failed), parts joined by Chan's rule: no E[x^2] - E[x]^2 over a
+ *   long window. In the dtype, whole tiles in double. NaN and inf stay in their windows because only those windows are made
  *   of them.
  * Limits: agg=apply has its own variants.
  * Origin: van Herk (1992), Gil and Werman (1993); Chan, Golub, LeVeque (1979); the queue of two stacks is folklore. */
@@ -23,6 +23,10 @@ static const ParamSpec TUNABLES[] = {
     {0},
 };
 
+static bool is_short(const BestJob *job, size_t size) {
+    return job->w * size <= BEST_SHORT_BYTES;
+}
+
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
@@ -33,6 +37,7 @@ static const ScanKind KINDS[BEST_APPLY + 1] = {[BEST_MEAN] = SCAN_SUM,    [BEST_
 /* All but the pointers into scratch. */
 static BestJob plan(const VariantArgs *args) {
     const Params *params = &args->problem->params;
+    const size_t size = dtype_size(args->problem->dtype), group = BEST_GROUP_BYTES / size;
     BestJob job = {.x = args->in[0].data,
                    .y = args->out[0].data,
                    .n = array_count(&args->in[0]),
@@ -43,9 +48,9 @@ static BestJob plan(const VariantArgs *args) {
                    .past_caches = array_bytes(&args->out[0]) >= SCAN_PAST_CACHES,
                    .threads = (int)params_int(args->tunables, "threads")};
     if (job.threads == 0) job.threads = omp_get_max_threads();
-    if (job.w > job.n || job.w <= BEST_SMALL) return job;
-    const size_t most = BEST_TILE_BYTES / dtype_size(args->problem->dtype);
-    for (job.tile = BEST_SMALL; job.tile < most && 4 * job.tile < job.w;) job.tile *= 2;
+    if (job.w > job.n || is_short(&job, size)) return job;
+    job.tile = smaller((job.w - 1) / group * group, BEST_TILE);
+    while (job.tile >= BEST_TILE && job.tile * size < BEST_TILE_BYTES && 4 * job.tile < job.w) job.tile *= 2;
     job.tiles = (job.n - 1) / job.tile + 1;
     job.back = (job.w - 1) / job.tile;
     job.rest = (job.w - 1) % job.tile;
@@ -80,8 +85,9 @@ static Status run(const VariantArgs *args) {
     if (job.w > job.n) return STATUS_OK;
     job.sums = args->scratch;
     job.fronts = job.sums + job.tiles;
-    void (*const share)(const BestJob *) =
-        job.w <= BEST_SMALL ? (f32 ? best_short_f32 : best_short_f64) : (f32 ? best_long_f32 : best_long_f64);
+    void (*const share)(const BestJob *) = is_short(&job, dtype_size(args->problem->dtype))
+                                               ? (f32 ? best_short_f32 : best_short_f64)
+                                               : (f32 ? best_long_f32 : best_long_f64);
 #pragma omp parallel num_threads(job.threads)
     share(&job);
     return STATUS_OK;
@@ -89,7 +95,7 @@ static Status run(const VariantArgs *args) {
 
 RUNGS_VARIANT(rolling, cpu_best) = {
     .backend = BACKEND_CPU,
-    .summary = "doubling for short windows, tiles of heads and tails for long ones; vectors, all cores, any w at the same cost",
+    .summary = "short windows from their elements, long ones from heads and tails of tiles; vectors, all cores",
     .origin = "van Herk 1992, Gil and Werman 1993, Chan, Golub and LeVeque 1979",
     .tunables = TUNABLES,
     .supports = supports,
