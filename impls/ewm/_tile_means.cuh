@@ -138,12 +138,9 @@ template <typename State, typename Numbers> struct SumsOfTiles {
         before = weights_before(rule, plan, tile * plan.length);
     }
     __device__ Numbers scan(Numbers run) const {
-#pragma unroll
-        for (unsigned s = 0; s < TILE_WARP_STEPS; s++) {
-            const Numbers other = earlier_lanes(run, 1u << s);
-            if (threadIdx.x % WARP >= 1u << s) run = appended(other, run, powers[1u << s]);
-        }
-        return run;
+        if constexpr (std::is_same_v<Numbers, RunWithGaps>) /* all wait for the agent */
+            if (!__any_sync((unsigned)ALL_LANES, run.missing > 0)) return {scan_of(RunSum{run.sum}).sum, 0, 0};
+        return scan_of(run);
     }
     __device__ Numbers after(const Numbers &numbers, const Numbers &run) const {
         return appended(numbers, run, weight);
@@ -153,6 +150,16 @@ template <typename State, typename Numbers> struct SumsOfTiles {
     }
     __device__ bool settled(const State &state, Numbers *numbers) const {
         return ::settled(rule, state, numbers);
+    }
+
+  private:
+    template <typename Run> __device__ Run scan_of(Run run) const {
+#pragma unroll
+        for (unsigned s = 0; s < TILE_WARP_STEPS; s++) {
+            const Run other = earlier_lanes(run, 1u << s);
+            if (threadIdx.x % WARP >= 1u << s) run = appended(other, run, powers[1u << s]);
+        }
+        return run;
     }
 };
 
