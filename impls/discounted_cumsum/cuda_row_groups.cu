@@ -179,7 +179,9 @@ static __global__ void __launch_bounds__(GATE_THREADS_MAX, blocks_to_sm<T>(VECTO
 }
 
 /* ---- Host. */
-static GateShape shape_of(const VariantArgs *args) { return gate_shape(args, 2, 4); }
+static GateShape shape_of(const VariantArgs *args) {
+    return gate_shape(args, 2, 4);
+}
 /* A word for each tile, and the counter. */
 static size_t scratch_bytes(const VariantArgs *args) {
     if (discount_is_empty(args)) return 0;

@@ -142,15 +142,11 @@ template <typename State, typename Numbers> struct SumsOfTiles {
             if (!__any_sync((unsigned)ALL_LANES, run.missing > 0)) return {scan_of(RunSum{run.sum}).sum, 0, 0};
         return scan_of(run);
     }
-    __device__ Numbers after(const Numbers &numbers, const Numbers &run) const {
-        return appended(numbers, run, weight);
-    }
+    __device__ Numbers after(const Numbers &numbers, const Numbers &run) const { return appended(numbers, run, weight); }
     __device__ State state_before(const Numbers &numbers, size_t tile) const {
         return tile == 0 ? State() : state_of(State(), rule, {tile * plan.length, 0, before, true, 0}, numbers);
     }
-    __device__ bool settled(const State &state, Numbers *numbers) const {
-        return ::settled(rule, state, numbers);
-    }
+    __device__ bool settled(const State &state, Numbers *numbers) const { return ::settled(rule, state, numbers); }
 
   private:
     template <typename Run> __device__ Run scan_of(Run run) const {

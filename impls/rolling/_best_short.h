@@ -37,7 +37,12 @@ ALWAYS_INLINE void vector_store(real *to, Vector v) {
     memcpy(to, &v, sizeof v);
 }
 
-enum { BLOCK = BEST_BLOCK_BYTES / sizeof(real), SIDE = 4, STEP = SIDE * LANES /* outputs side by side */, SHORT = BEST_SHORT_BYTES / sizeof(real) };
+enum {
+    BLOCK = BEST_BLOCK_BYTES / sizeof(real),
+    SIDE = 4,
+    STEP = SIDE * LANES /* outputs side by side */,
+    SHORT = BEST_SHORT_BYTES / sizeof(real)
+};
 
 typedef struct ShortWork {
     real x[BLOCK + SHORT + 2 * STEP] BEST_ALIGNED; /* the last elements of a series, of which whole steps read more */
@@ -69,7 +74,8 @@ ALWAYS_INLINE void short_join(ScanKind kind, const real *from, size_t count, siz
         for (int v = 0; v < SIDE; v++) all[v] = vector_join(kind, all[v], vector_load(from + v * LANES));
 }
 
-/* All windows of a block, `count` of them in whole steps. Sums and extremes of a quarter of a window are kept, for four use them. */
+/* All windows of a block, `count` of them in whole steps. Sums and extremes of a quarter of a window are kept, for four use them.
+ */
 ALWAYS_INLINE void short_windows_of(const BestJob *job, ScanKind kind, const real *x, size_t count, ShortWork *work) {
     const size_t w = job->w, part = kind == SCAN_MOMENTS || w < 8 ? 0 : w / 4;
     const double divisor = kind == SCAN_MOMENTS ? (double)w - 1 : job->agg == BEST_MEAN ? (double)w : 1;
