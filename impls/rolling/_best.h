@@ -14,7 +14,7 @@ enum {
     BEST_TILE = 64, /* elements, for windows of up to 256 */
     BEST_TILE_BYTES = 1024 /* at most: of 2048 a scan of doubles takes a third longer */,
     BEST_BLOCK_BYTES = 4096,
-    BEST_SHORT_BYTES = 128 /* windows up to here are made of their elements, longer ones of tiles */
+    BEST_SHORT_BYTES = 192 /* windows up to here are made of their elements, longer ones of tiles */
 };
 
 typedef enum BestAgg { BEST_MEAN, BEST_SUM, BEST_VAR, BEST_STD, BEST_MIN, BEST_MAX, BEST_APPLY } BestAgg;

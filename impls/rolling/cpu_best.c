@@ -1,7 +1,7 @@
 /* Idea: all cores, vector registers, nothing ever subtracted from a sum.
- *   short    up to 16 doubles or 32 floats: each window from its elements, a vector of outputs at a time; sums and extremes from
+ *   short    up to 24 doubles or 48 floats: each window from its elements, a vector of outputs at a time; sums and extremes from
  *            four quarters (_best_short.h).
- *   longer   tiles of 128 bytes to 1 KiB, at a cost independent of w. A window is a tail of one or two tiles, whole tiles, and the
+ *   longer   tiles of 192 bytes to 1 KiB, at a cost independent of w. A window is a tail of one or two tiles, whole tiles, and the
  *            head of another; heads and tails are scanned in registers, whole tiles kept in a queue of two stacks (_best_long.h).
  *            Each thread takes one stretch of outputs; what it needs of the tiles before its stretch is summed first.
  *   The loops are compiled once for float and once for double (_best_f32.c, _best_f64.c); here is what surrounds them.
