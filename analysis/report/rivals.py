@@ -25,9 +25,7 @@ class Standing:
     ours: dict | None
     programs: set  # published variants
     others: tuple = ()  # of the same case in every campaign, the latest first; this one, too
-    later: dict | None = (
-        None  # our fastest of a later campaign, which has no rival beside it: the same variant, or a faster one
-    )
+    later: dict | None = None  # our fastest of later campaigns, which have no rival beside it, if not a slower variant
 
     @property
     def row(self):

@@ -40,8 +40,8 @@ typedef struct BestJob {
     size_t front_room;
 } BestJob;
 
-/* One thread's share of the outputs n >= w - 1, called by every thread of a team: for windows of up to
- * BEST_SHORT_BYTES, and for longer ones. */
+/* One thread's share of the outputs n >= w - 1, called by every thread of a team: of windows of up to BEST_SHORT_BYTES, and of
+ * longer ones. */
 void best_short_f32(const BestJob *job);
 void best_short_f64(const BestJob *job);
 void best_long_f32(const BestJob *job);

@@ -74,8 +74,7 @@ ALWAYS_INLINE void short_join(ScanKind kind, const real *from, size_t count, siz
         for (int v = 0; v < SIDE; v++) all[v] = vector_join(kind, all[v], vector_load(from + v * LANES));
 }
 
-/* All windows of a block, `count` of them in whole steps. Sums and extremes of a quarter of a window are kept, for four use them.
- */
+/* All windows of a block, in whole steps. Sums and extremes of a quarter of a window are kept: four windows use them. */
 ALWAYS_INLINE void short_windows_of(const BestJob *job, ScanKind kind, const real *x, size_t count, ShortWork *work) {
     const size_t w = job->w, part = kind == SCAN_MOMENTS || w < 8 ? 0 : w / 4;
     const double divisor = kind == SCAN_MOMENTS ? (double)w - 1 : job->agg == BEST_MEAN ? (double)w : 1;

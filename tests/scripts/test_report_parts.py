@@ -722,6 +722,11 @@ def test_two_cards_are_not_compared():
         "cuda_ours": True,
         "cuda_other": False,
     }
+    (some,) = rivals.standings(lone, "rolling").values()
+    assert standing.our_cell(some) == "`cuda_ours` 4.00 s (`cuda_other` 2.00 s in a later run)"
+    slower = [timed("one", "peer_torch", 8.0), timed("one", "cuda_ours", 4.0), timed("two", "cuda_other", 5.0)]
+    (some,) = rivals.standings(select.load([written([*cards, *slower])]), "rolling").values()
+    assert standing.our_cell(some) == "`cuda_ours` 4.00 s", "nobody ran the fastest again"
 
 
 # A ladder as a figure.
