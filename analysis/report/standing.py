@@ -71,8 +71,8 @@ def cell(*rows):
 def our_cell(some):
     if not some.later:
         return cell(some.ours)
-    name = f"{name_words(some.later)} " if not some.ours or some.later["spec"] != some.ours["spec"] else ""
-    return f"{cell(some.ours)} ({name}{seconds(r.median(some.later, MODE))} in a later run)"
+    same = some.ours and name_words(some.ours) == name_words(some.later)
+    return f"{cell(some.ours)} ({seconds(r.median(some.later, MODE)) if same else cell(some.later)} in a later run)"
 
 
 def over(mine, *theirs):

@@ -49,13 +49,13 @@ typedef struct ShortWork {
     real parts[BLOCK + SHORT + STEP] BEST_ALIGNED, y[BLOCK] BEST_ALIGNED;
 } ShortWork;
 
-/* Of STEP windows the sums of squares about the means; x: the first element of the first. Distances are from the mean of up to
- * eight elements in a window's middle: the subtraction loses a factor of 1 + w / 8 at most, whatever the data. */
+/* Adds to m2, of STEP windows, the sums of squares about the means; x: the first element of the first. Distances are from the mean
+ * of up to eight elements in a window's middle: the subtraction loses a factor of 1 + w / 8 at most, whatever the data. */
 ALWAYS_INLINE void short_squares(size_t w, const real *x, Vector *m2) {
     Vector center[SIDE], sum[SIDE];
     size_t many = 8;
     while (many > w) many /= 2;
-    for (int v = 0; v < SIDE; v++) center[v] = sum[v] = m2[v] = (Vector){0};
+    for (int v = 0; v < SIDE; v++) center[v] = sum[v] = (Vector){0};
     for (const real *from = x + (w - many) / 2, *end = from + many; from < end; from++)
         for (int v = 0; v < SIDE; v++) center[v] += vector_load(from + v * LANES) * (1 / (real)many);
     for (size_t j = 0; j < w; j++)
@@ -67,29 +67,30 @@ ALWAYS_INLINE void short_squares(size_t w, const real *x, Vector *m2) {
     for (int v = 0; v < SIDE; v++) m2[v] = not_negative(m2[v] - sum[v] * sum[v] * (real)(1 / (double)w));
 }
 
-/* What elements `stride` apart add up to, or their extreme, for STEP of the first; `joins` what is in `all`. */
-ALWAYS_INLINE void short_join(ScanKind kind, const real *from, size_t count, size_t stride, bool joins, Vector *all) {
-    for (int v = 0; v < SIDE && !joins; v++) all[v] = none_of(kind);
+/* Joins to `all` the `count` elements that lie `stride` apart, of STEP neighbours each. */
+ALWAYS_INLINE void short_join(ScanKind kind, const real *from, size_t count, size_t stride, Vector *all) {
     for (const real *end = from + count * stride; from < end; from += stride)
         for (int v = 0; v < SIDE; v++) all[v] = vector_join(kind, all[v], vector_load(from + v * LANES));
 }
 
 /* All windows of a block, in whole steps. Sums and extremes of a quarter of a window are kept: four windows use them. */
-ALWAYS_INLINE void short_windows_of(const BestJob *job, ScanKind kind, const real *x, size_t count, ShortWork *work) {
+ALWAYS_INLINE void short_outputs(const BestJob *job, ScanKind kind, const real *x, size_t count, ShortWork *work) {
     const size_t w = job->w, part = kind == SCAN_MOMENTS || w < 8 ? 0 : w / 4;
     const double divisor = kind == SCAN_MOMENTS ? (double)w - 1 : job->agg == BEST_MEAN ? (double)w : 1;
     for (size_t k = 0; part > 0 && k < count + 3 * part; k += STEP) {
         Vector all[SIDE];
-        short_join(kind, x + k, part, 1, false, all);
+        for (int v = 0; v < SIDE; v++) all[v] = none_of(kind);
+        short_join(kind, x + k, part, 1, all);
         for (int v = 0; v < SIDE; v++) vector_store(work->parts + k + v * LANES, all[v]);
     }
     for (size_t k = 0; k < count; k += STEP) {
         Vector all[SIDE];
+        for (int v = 0; v < SIDE; v++) all[v] = none_of(kind);
         if (kind == SCAN_MOMENTS) {
             short_squares(w, x + k, all);
         } else {
-            short_join(kind, x + k + 4 * part, w - 4 * part, 1, false, all);
-            if (part > 0) short_join(kind, work->parts + k, 4, part, true, all);
+            short_join(kind, x + k + 4 * part, w - 4 * part, 1, all);
+            short_join(kind, work->parts + k, 4, part, all);
         }
         for (int v = 0; v < SIDE; v++) {
             if (kind == SCAN_SUM || kind == SCAN_MOMENTS) all[v] *= (real)(1 / divisor);
@@ -125,7 +126,7 @@ ALWAYS_INLINE void short_block(const BestJob *job, ScanKind kind, size_t first, 
         memset(work->x + end, 0, sizeof work->x - end * sizeof *x);
         x = work->x;
     }
-    short_windows_of(job, kind, x, count, work);
+    short_outputs(job, kind, x, count, work);
     scan_store(y, work->y, count * sizeof *y, job->past_caches);
 }
 
