@@ -66,6 +66,14 @@ static inline MomentsPlan plan_lines(const VariantArgs *args) {
     return plan;
 }
 
+/* So many chunks, of whole turns of ty lines each. */
+static inline void plan_chunked(MomentsPlan *plan, size_t chunks) {
+    const size_t grid_allows = GRID_BLOCKS_MAX / plan->slabs;
+    if (chunks > grid_allows) chunks = grid_allows;
+    plan->chunk_lines = divide_up(divide_up(plan->lines, chunks > 0 ? chunks : 1), plan->ty) * plan->ty;
+    plan->chunks = plan->lines > 0 ? divide_up(plan->lines, plan->chunk_lines) : 1;
+}
+
 /* And their cut. slab: most packs of a block. chunks: 0: what suits the device. lines_per_thread: 0, or the most lines that a
  * thread takes, which then decides the chunks. */
 static inline MomentsPlan plan_cut(const VariantArgs *args, unsigned threads, size_t slab, size_t chunks, size_t lines_per_thread) {
@@ -79,11 +87,7 @@ static inline MomentsPlan plan_cut(const VariantArgs *args, unsigned threads, si
         chunks = divide_up(plan.lines, plan.ty * lines_per_thread);
     else if (chunks == 0)
         chunks = plan_chunks(plan.slabs, device_sm_count() * BLOCKS_PER_SM, most > 0 ? most : 1);
-    const size_t grid_allows = GRID_BLOCKS_MAX / plan.slabs;
-    if (chunks > grid_allows) chunks = grid_allows;
-    /* Whole turns of ty lines each. */
-    plan.chunk_lines = divide_up(divide_up(plan.lines, chunks > 0 ? chunks : 1), plan.ty) * plan.ty;
-    plan.chunks = plan.lines > 0 ? divide_up(plan.lines, plan.chunk_lines) : 1;
+    plan_chunked(&plan, chunks);
     return plan;
 }
 

@@ -5,9 +5,10 @@
  * in their places for the last sums. A matrix of few rows has one block for each pack of columns, and no second kernel.
  * Traffic: 1 read of the matrix in loads of 16 bytes (e4m3, e5m2: 8), 8 in flight per thread; 40 bytes (order 4) per column and
  *   chunk, written once and read once from the L2 cache. 2 launches; 1 if there is a single chunk of whole rows.
- * Rounding: in double; within a thread types below 32 bits in float (_narrow.cuh). The first row is one of the data, so it is at most sqrt(n) sigma from the mean, and sums exceed the moments
- *   n-fold at most, however far out it is: relative errors of n 2^-53. That is below the bound of float data for any n, not for
- * doubles.
+ * Rounding: in double; within a thread types below 32 bits in float (_narrow.cuh), of 256 lines at most: errors grow with their
+ *   number, and those of 1,250 exceed the bound. The first row is one of the data, so it is at most sqrt(n) sigma from the mean,
+ *   and sums exceed the moments n-fold at most, however far out it is: relative errors of n 2^-53. That is below the bound of
+ *   float data for any n, not for doubles.
  * Limits: no float64, no weights: the first row may weigh next to nothing.
  * Origin: shifted sums by Chan, Golub and LeVeque 1983; ours. */
 #include "_narrow.cuh"
@@ -16,9 +17,17 @@
 static const ParamSpec TUNABLES[] = {AUTO_SLAB_TUNABLE, SLAB_THREADS_TUNABLE, CHUNKS_TUNABLE, {}};
 
 enum { WIDE_THREADS = 96, WIDE_BLOCKS_PER_SM = 4 /* up to 168 registers per thread */ };
+enum { NARROW_LINES = 256 /* that a thread adds up in float */ };
+
+static bool too_many_lines(const VariantArgs *args, const MomentsPlan &plan) {
+    return dtype_is_narrow(args->problem->dtype) && plan.chunk_lines > (size_t)plan.ty * NARROW_LINES;
+}
 
 static MomentsPlan plan_of(const VariantArgs *args) {
-    return slab_plan(args, WIDE_THREADS, 1);
+    MomentsPlan plan = slab_plan(args, WIDE_THREADS, 1);
+    if (params_int(args->tunables, "chunks") == 0 && too_many_lines(args, plan))
+        plan_chunked(&plan, divide_up(plan.lines, (size_t)plan.ty * NARROW_LINES));
+    return plan;
 }
 
 /* Of some rows of a column, about its first row. */
@@ -188,6 +197,11 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
         return variant_refuse(reason, "weights: the first row may weigh next to nothing; cuda_two_pass_grid reads twice");
     if (dtype_is_narrow(args->problem->dtype) && !case_is_usual(args->problem))
         return variant_refuse(reason, "accumulate=f64: a thread adds f16, bf16, e4m3 and e5m2 in float; cuda_welford does not");
+    const MomentsPlan plan = plan_of(args);
+    if (too_many_lines(args, plan))
+        return variant_refuse(reason,
+                              "chunks=%zu: a thread adds %zu lines in float, %d at most keep to the bound; set more chunks, or 0",
+                              plan.chunks, plan.chunk_lines / plan.ty, NARROW_LINES);
     const size_t needed = shared_bytes(args), most = device_block_shared_max();
     if (needed <= most) return true;
     return variant_refuse(reason, "shared memory: a block takes %zu bytes, this device has %zu; set a smaller slab", needed, most);

@@ -95,6 +95,17 @@ def test_the_configuration_is_in_the_row(folder):
     expect(verdicts(found, *STABLE) == {"pass"}, "fewer elements than threads; 33 columns do not divide a block", done)
 
 
+def test_a_thread_adds_few_narrow_lines(folder):
+    """Of 1,250 lines the sums in float of a thread exceed the bound."""
+    name = "cuda_one_read_first_row"
+    done, [chosen, few] = emulate(folder, "moments rows=40001 cols=64 dtype=e5m2", name, f"{name} chunks=1")
+    launch = chosen["launch"]
+    lines_at_once = launch["chunks"] * (launch["threads"] // launch["threads_along_row"])
+    expect(chosen["verdict"] == "pass" and 40001 / lines_at_once <= 256, "a thread has 256 lines at most", done)
+    reason = few["reason"] or ""
+    expect("a thread adds 1251 lines" in reason and "more chunks" in reason, "fewer chunks are refused", done)
+
+
 def test_who_survives_a_mean_of_1e8_sigma(folder):
     """In double, by the op's own bound: a mean that is rounded at every value is too coarse for Welford's moments, and of raw power sums
     nothing is left."""
