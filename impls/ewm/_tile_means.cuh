@@ -108,6 +108,15 @@ static __device__ bool settled(const EwmCase &rule, const EwmRestarted<WeightedS
     return before.gap == 1 && before.count >= rule.min_periods;
 }
 
+/* Where a series goes on after a gap, numbers that tell the weights say all, if these have not become small; all: what as many
+ * elements weigh, were none missing. */
+static __device__ bool resumed(const EwmCase &rule, const EwmDecayed<WeightedSum> &before, size_t count, double all,
+                               RunWithGaps *numbers) {
+    const double weight = before.bag.weight * before.gap;
+    *numbers = {before.bag.sum * before.gap, all - weight, count - before.count};
+    return rule.adjust && isfinite(before.bag.sum) && 8 * weight >= all;
+}
+
 /* What the threads of a block share. */
 struct MeansShared {
     TilePowers powers;
@@ -130,11 +139,13 @@ template <typename State, typename Numbers> struct SumsOfTiles {
     const EwmTiles &plan;
     const double *powers;  /* of q, for so many tiles */
     double weight, before; /* of what precedes the tile at(): behind the tiles of lanes 0 .. lane; the sum of its weights */
+    size_t first;          /* that tile */
 
     __device__ SumsOfTiles(const EwmCase &given, const EwmTiles &tiles, const MeansShared &shared)
-        : rule(given), plan(tiles), powers(shared.tiles), weight(0), before(0) {}
+        : rule(given), plan(tiles), powers(shared.tiles), weight(0), before(0), first(0) {}
     __device__ void at(size_t tile) {
         weight = powers[threadIdx.x % WARP + 1];
+        first = tile;
         before = weights_before(rule, plan, tile * plan.length);
     }
     __device__ Numbers scan(Numbers run) const {
@@ -146,7 +157,14 @@ template <typename State, typename Numbers> struct SumsOfTiles {
     __device__ State state_before(const Numbers &numbers, size_t tile) const {
         return tile == 0 ? State() : state_of(State(), rule, {tile * plan.length, 0, before, true, 0}, numbers);
     }
-    __device__ bool settled(const State &state, Numbers *numbers) const { return ::settled(rule, state, numbers); }
+    __device__ bool settled(const State &state, Numbers *numbers) const {
+        if (::settled(rule, state, numbers)) return true;
+        if constexpr (std::is_same_v<Numbers, RunWithGaps>) {
+            const size_t behind = (first + threadIdx.x % WARP + 1) * plan.length;
+            return resumed(rule, state, behind, weights_before(rule, plan, behind), numbers);
+        }
+        return false;
+    }
 
   private:
     template <typename Run> __device__ Run scan_of(Run run) const {
@@ -205,6 +223,7 @@ struct MeanCarry {
     double sum, weight;
     unsigned long long count; /* observations */
     bool settled;             /* their weights, so that no output needs a division; sum is the mean */
+    double latest;            /* output, where a long gap has left the sums nothing; else NaN */
 };
 static __device__ MeanCarry mean_settled(const EwmCase &rule, MeanCarry carry) {
     carry.settled = carry.count + 1 >= rule.min_periods && (!rule.adjust || is_settled(rule, carry.weight));
@@ -214,30 +233,32 @@ static __device__ MeanCarry mean_settled(const EwmCase &rule, MeanCarry carry) {
 /* By one thread, where numbers say what precedes the tile. */
 static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &tile, size_t low, RunSum before,
                                        const MeansShared &shared) {
-    MeanCarry carry = {before.sum, rule.adjust ? shared.weight_before : 0, low, false};
+    MeanCarry carry = {before.sum, rule.adjust ? shared.weight_before : 0, low, false, NAN};
     if (tile.first) carry.sum = rule.adjust ? 0 : tile.x;
     return mean_settled(rule, carry);
 }
 static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &tile, size_t low, const RunWithGaps &before,
                                        const MeansShared &shared) {
-    return mean_settled(rule, {tile.first ? 0 : before.sum, shared.weight_before - before.deficit, low - before.missing, false});
+    return mean_settled(rule,
+                        {tile.first ? 0 : before.sum, shared.weight_before - before.deficit, low - before.missing, false, NAN});
 }
 /* And where a state does. */
 static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &, size_t low, const EwmPlain &before) {
-    return mean_settled(rule, {before.map.b, rule.adjust ? weights_of(rule, low) : 0, low, false});
+    return mean_settled(rule, {before.map.b, rule.adjust ? weights_of(rule, low) : 0, low, false, NAN});
 }
 static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &, size_t, const EwmDecayed<WeightedSum> &before) {
-    return mean_settled(rule, {before.bag.sum * before.gap, before.bag.weight * before.gap, before.count, false});
+    const WeightedSum &bag = before.bag; /* after a long gap it weighs nothing, but its mean is still the output */
+    return mean_settled(rule, {bag.sum * before.gap, bag.weight * before.gap, before.count, false, bag.finish(false)});
 }
 /* The first observation after a gap weighs more: the sum that comes in makes up for it. */
 static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &tile, size_t,
                                        const EwmRestarted<WeightedSum> &before) {
-    if (before.count == 0) return mean_settled(rule, {tile.x, 0, 0, false});
+    if (before.count == 0) return mean_settled(rule, {tile.x, 0, 0, false, NAN});
     const double y = before.all().finish(false);
-    if (before.gap == 1) return mean_settled(rule, {y, 0, before.count, false});
+    if (before.gap == 1) return mean_settled(rule, {y, 0, before.count, false, NAN});
     const double decay = affine_product(before.gap, rule.q), own = rule.alpha / (decay + rule.alpha);
     const double carried = decay / (decay + rule.alpha) * y + (own - rule.alpha) * tile.x;
-    return mean_settled(rule, {carried / rule.q, 0, before.count, false});
+    return mean_settled(rule, {carried / rule.q, 0, before.count, false, NAN});
 }
 
 /* 1 / weight to a unit in the last place, for weights from 1 on: the processor's estimate (2^-20) times 1 / (1 - miss), of which
@@ -271,8 +292,8 @@ __device__ __noinline__ void write_growing(const EwmCase &rule, T *own, double s
         own[k] = (T)(count + k + 1 < rule.min_periods ? rule.incomplete : rule.adjust ? sum * inverse_of(weight) : sum);
     }
 }
-template <typename T, unsigned ITEMS, typename State>
-__device__ void tile_write(const EwmCase &rule, T *own, const MeansInside &at, const MeanCarry &carry, size_t, const State *) {
+template <typename T, unsigned ITEMS>
+__device__ void tile_write(const EwmCase &rule, T *own, const MeansInside &at, const MeanCarry &carry) {
     const double sum = at.before.sum, weight = at.before.weight;
     if (!carry.settled) {
         const double inner = weights_of(rule, threadIdx.x * ITEMS);
@@ -326,8 +347,11 @@ __device__ GappedRun gapped_run(const EwmCase &rule, const MeansShared &shared, 
 }
 /* Do numbers describe the tile? Earlier weights must not underflow within it, and the subtraction of the missing weights from all
  * must lose at most three bits. */
+static __device__ bool weighs_enough(const EwmTiles &plan, double weight) {
+    return plan.decay > 0x1p-300 && 8 * weight >= plan.weight;
+}
 static __device__ bool is_ordinary(const EwmTiles &plan, const GappedRun &all) {
-    return isfinite(all.sum) && plan.decay > 0x1p-300 && 8 * all.weight >= plan.weight;
+    return isfinite(all.sum) && weighs_enough(plan, all.weight);
 }
 static __device__ RunWithGaps gapped_numbers(const EwmTiles &plan, const GappedRun &all) {
     return {all.sum, plan.weight - all.weight, plan.length - all.count};
@@ -337,6 +361,7 @@ template <typename T, unsigned ITEMS>
 __device__ void write_gapped(const EwmCase &rule, T *own, const GappedRun &inner, const MeanCarry &carry) {
     double sum = inner.decay * (carry.settled ? carry.sum / rule.alpha : carry.sum) + inner.sum;
     double weight = inner.decay * carry.weight + inner.weight, y = sum * inverse_of(weight);
+    if (inner.count == 0 && carry.latest == carry.latest) y = carry.latest;
     unsigned long long count = carry.count + inner.count;
 #pragma unroll 8
     for (unsigned k = 0; k < ITEMS; k++) {
@@ -358,10 +383,11 @@ template <typename State> struct Kind {
     typedef MeansInside Inside;
     typedef MeanCarry Carry;
     enum { ITEMS_F64 = 31, THREADS_F64 = 128, ITEMS_F32 = 63, ITEMS_NARROW = 126, THREADS_F32 = 128, BLOCKS = 6 };
-    static constexpr bool GAPS = false, STATES = false; /* numbers of tiles with missing elements; outputs from states */
+    static constexpr bool GAPS = false; /* numbers of tiles with missing elements: Gapped is what their threads add up */
 };
 template <> struct Kind<EwmDecayed<WeightedSum>> : Kind<EwmPlain> {
     typedef RunWithGaps Numbers;
+    typedef GappedRun Gapped;
     typedef SumsOfTiles<EwmDecayed<WeightedSum>, Numbers> Rule;
     static constexpr bool GAPS = true;
 };

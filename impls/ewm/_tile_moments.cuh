@@ -1,6 +1,7 @@
-/* _tile_moments.cuh - variances for cuda_agent_scan, over tiles without NaN and infinities, for adjust=true and alpha <= 1/2. The
- * weights of a run follow from its length, so a mean and a sum of squares about it say all, and runs are joined (Chan, Golub and
- * LeVeque 1979) by shares that a table holds: no division, no states of threads. */
+/* _tile_moments.cuh - variances for cuda_agent_scan, for adjust=true and alpha <= 1/2. The weights of a run of finite elements
+ * follow from its length, so a mean and a sum of squares about it say all, and runs are joined (Chan, Golub and LeVeque 1979) by
+ * shares that a table holds: no division, no states of threads. Where elements are missing (nan=decay) runs have their weights with
+ * them. */
 #pragma once
 
 #include "_tile_means.cuh"
@@ -8,9 +9,14 @@
 
 enum { MOMENTS_WARP_STEPS = 3 /* of a block of 8 warps */, ROOTS = 8 /* of a thread at once */ };
 
-/* Numbers of agent.cuh: the weighted mean, the sum of w (x - mean)^2. The last element of a run has the weight 1. */
+/* The weighted mean, the sum of w (x - mean)^2. The last element of a run has the weight 1. */
 struct RunMoments {
     double mean, squares;
+};
+/* Numbers of agent.cuh. Where no element is missing, the bag's weights are not told: they follow from the position. */
+struct MomentsWithGaps {
+    WeightedMoments bag;
+    unsigned long long missing;
 };
 
 /* Of two runs, where the later one is the heavier: the earlier one's share in the weight of both, that times the later one's
@@ -56,24 +62,44 @@ static __device__ RunMoments lanes_joined(const RunWeights &weights, RunMoments 
 static __device__ double moments_pairs(const EwmCase &rule, double weight) {
     return weight * (weight - 1) / (1 + rule.q); /* sum of q^j q^k over j < k */
 }
+/* weight: that of all elements, were none missing. */
+static __device__ WeightedMoments moments_told(const EwmCase &rule, const MomentsWithGaps &run, double weight) {
+    if (run.missing > 0) return run.bag;
+    return {weight, moments_pairs(rule, weight), run.bag.mean, run.bag.squares};
+}
+/* Two adjoining runs; decay: over the later one. */
+static __device__ WeightedMoments appended(WeightedMoments earlier, const WeightedMoments &later, double decay) {
+    earlier.scale(decay);
+    earlier.join(later);
+    return earlier;
+}
 static __device__ EwmDecayed<WeightedMoments> state_of(const EwmDecayed<WeightedMoments> &, const EwmCase &rule,
-                                                       const FiniteRun &run, const RunMoments &total) {
+                                                       const FiniteRun &run, const MomentsWithGaps &total) {
     EwmDecayed<WeightedMoments> state;
-    state.bag = {run.weight, moments_pairs(rule, run.weight), total.mean, total.squares};
+    state.bag = moments_told(rule, total, run.weight);
     state.carried = run.first ? affine_cut<double>() : run.decay;
-    state.count = run.count;
+    state.count = run.count - total.missing;
     return state;
 }
-static __device__ bool settled(const EwmCase &rule, const EwmDecayed<WeightedMoments> &before, RunMoments *numbers) {
-    *numbers = {before.bag.mean, before.bag.squares};
+static __device__ bool settled(const EwmCase &rule, const EwmDecayed<WeightedMoments> &before, MomentsWithGaps *numbers) {
+    *numbers = {before.bag, 0};
     return rule.adjust && before.gap == 1 && is_settled(rule, before.bag.weight) && before.count + 1 >= rule.min_periods;
+}
+static __device__ bool resumed(const EwmCase &rule, EwmDecayed<WeightedMoments> before, size_t count, double all,
+                               MomentsWithGaps *numbers) {
+    before.age(before.gap);
+    *numbers = {before.bag, count - before.count};
+    return rule.adjust && isfinite(before.bag.squares) && isfinite(before.bag.mean) && 8 * before.bag.weight >= all;
 }
 /* nan=decay with adjust=false: numbers never say all. */
 static __device__ EwmRestarted<WeightedMoments> state_of(const EwmRestarted<WeightedMoments> &, const EwmCase &, const FiniteRun &,
-                                                         const RunMoments &) {
+                                                         const MomentsWithGaps &) {
     return {};
 }
-static __device__ bool settled(const EwmCase &, const EwmRestarted<WeightedMoments> &, RunMoments *) {
+static __device__ bool settled(const EwmCase &, const EwmRestarted<WeightedMoments> &, MomentsWithGaps *) {
+    return false;
+}
+static __device__ bool resumed(const EwmCase &, const EwmRestarted<WeightedMoments> &, size_t, double, MomentsWithGaps *) {
     return false;
 }
 
@@ -99,25 +125,51 @@ template <typename State> struct MomentsOfTiles {
     const EwmCase &rule;
     const EwmTiles &plan;
     const RunWeights &tiles;
-    double before, share, pair, decay; /* of what precedes the tile at(): its weight; joined with the tiles of lanes 0 .. lane */
+    size_t first;                      /* the tile at() */
+    double before, share, pair, decay; /* of what precedes it: its weight; joined with the tiles of lanes 0 .. lane */
 
     __device__ MomentsOfTiles(const EwmCase &given, const EwmTiles &given_tiles, const MomentsShared &shared)
-        : rule(given), plan(given_tiles), tiles(shared.tiles), before(0), share(0), pair(0), decay(0) {}
+        : rule(given), plan(given_tiles), tiles(shared.tiles), first(0), before(0), share(0), pair(0), decay(0) {}
     __device__ void at(size_t tile) {
         const unsigned run = threadIdx.x % WARP + 1;
+        first = tile;
         before = weights_before(rule, plan, tile * plan.length);
         decay = tiles.decays[run];
         share = decay * before / (decay * before + tiles.sums[run]);
         pair = tiles.sums[run] * share;
     }
-    __device__ RunMoments scan(const RunMoments &own) const { return lanes_joined(tiles, own, TILE_WARP_STEPS); }
-    __device__ RunMoments after(const RunMoments &moments, const RunMoments &run) const {
-        return joined(moments, run, share, pair, decay);
+    __device__ MomentsWithGaps scan(const MomentsWithGaps &own) const {
+        const RunMoments run = lanes_joined(tiles, {own.bag.mean, own.bag.squares}, TILE_WARP_STEPS);
+        if (!__any_sync((unsigned)ALL_LANES, own.missing > 0)) return of(run);
+        const MomentsWithGaps gapped = scan_gapped(own);
+        return gapped.missing > 0 ? gapped : of(run); /* which does not depend on the lanes above */
     }
-    __device__ State state_before(const RunMoments &moments, size_t tile) const {
+    __device__ MomentsWithGaps after(const MomentsWithGaps &all, const MomentsWithGaps &run) const {
+        const unsigned long long missing = all.missing + run.missing;
+        if (missing == 0) return of(joined({all.bag.mean, all.bag.squares}, {run.bag.mean, run.bag.squares}, share, pair, decay));
+        const double weight = tiles.sums[threadIdx.x % WARP + 1];
+        return {appended(moments_told(rule, all, before), moments_told(rule, run, weight), decay), missing};
+    }
+    __device__ State state_before(const MomentsWithGaps &moments, size_t tile) const {
         return tile == 0 ? State() : state_of(State(), rule, {tile * plan.length, 0, before, true, 0}, moments);
     }
-    __device__ bool settled(const State &state, RunMoments *numbers) const { return ::settled(rule, state, numbers); }
+    __device__ bool settled(const State &state, MomentsWithGaps *numbers) const {
+        if (::settled(rule, state, numbers)) return true;
+        const size_t behind = (first + threadIdx.x % WARP + 1) * plan.length;
+        return resumed(rule, state, behind, weights_before(rule, plan, behind), numbers);
+    }
+
+  private:
+    static __device__ MomentsWithGaps of(const RunMoments &run) { return {{0, 0, run.mean, run.squares}, 0}; }
+    __device__ MomentsWithGaps scan_gapped(const MomentsWithGaps &own) const {
+        MomentsWithGaps run = {moments_told(rule, own, tiles.sums[1]), own.missing};
+        for (unsigned later = 1; later < WARP; later *= 2) {
+            const MomentsWithGaps other = ewm_shuffle<true>(run, later);
+            if (threadIdx.x % WARP < later) continue;
+            run = {appended(other.bag, run.bag, tiles.decays[later]), other.missing + run.missing};
+        }
+        return run;
+    }
 };
 
 /* A thread's elements: their mean, then the squares about it. */
@@ -144,8 +196,8 @@ static __device__ bool is_ordinary(const EwmCase &rule, const RunMoments &total)
     return rule.adjust && rule.alpha <= 0.5 && isfinite(total.mean) && isfinite(total.squares);
 }
 template <typename State>
-__device__ RunMoments tile_numbers(const State &, const EwmCase &, const FiniteRun &, const RunMoments &total) {
-    return total;
+__device__ MomentsWithGaps tile_numbers(const State &, const EwmCase &, const FiniteRun &, const RunMoments &total) {
+    return {{0, 0, total.mean, total.squares}, 0};
 }
 
 /* What precedes a thread's elements within the tile, and all of the tile. */
@@ -175,42 +227,79 @@ template <unsigned ITEMS> __device__ MomentsInside tile_totals(const EwmCase &ru
     return result;
 }
 
-/* What comes into a tile; settled: the weights no longer grow, and the numbers say all. */
+/* What comes into a tile: a bag; in shared memory, which has no constructors. */
 struct MomentsCarry {
-    RunMoments numbers;
-    bool settled;
+    double weight, pairs, mean, squares;
+    unsigned long long count; /* observations */
+    bool told;                /* else `pairs` follows from the weight */
+    bool settled;             /* the weights no longer grow, and the numbers say all */
+    double latest;            /* variance, where a long gap has left the bag nothing; else NaN */
+
+    __device__ WeightedMoments bag(const EwmCase &rule) const {
+        return {weight, told ? pairs : moments_pairs(rule, weight), mean, squares};
+    }
 };
-/* By one thread, where numbers say what precedes the tile, and where a state does. */
-static __device__ MomentsCarry tile_carry(const EwmCase &rule, const FiniteRun &, size_t low, const RunMoments &before,
-                                          const MomentsShared &shared) {
-    return {before, is_settled(rule, shared.weight_before) && low + 1 >= rule.min_periods};
+static __device__ MomentsCarry moments_carry(const EwmCase &rule, const WeightedMoments &bag, unsigned long long count, bool told,
+                                             double latest) {
+    const double pairs = rule.q / (rule.alpha * rule.alpha * (1 + rule.q)); /* in the end */
+    const bool settled = rule.adjust && is_settled(rule, bag.weight) && (!told || fabs(bag.pairs - pairs) < 0x1p-50 * pairs);
+    return {bag.weight, bag.pairs, bag.mean, bag.squares, count, told, settled && count + 1 >= rule.min_periods, latest};
 }
-template <typename State> __device__ MomentsCarry tile_carry(const EwmCase &rule, const FiniteRun &, size_t, const State &before) {
-    MomentsCarry carry;
-    carry.settled = settled(rule, before, &carry.numbers);
-    return carry;
+/* By one thread, where numbers say what precedes the tile, and where a state does. */
+static __device__ MomentsCarry tile_carry(const EwmCase &rule, const FiniteRun &, size_t low, const MomentsWithGaps &before,
+                                          const MomentsShared &shared) {
+    WeightedMoments bag = before.bag;
+    if (before.missing == 0) bag.weight = shared.weight_before;
+    return moments_carry(rule, bag, low - before.missing, before.missing > 0, NAN);
+}
+static __device__ MomentsCarry tile_carry(const EwmCase &rule, const FiniteRun &, size_t, EwmDecayed<WeightedMoments> before) {
+    const double latest = before.bag.finish(false);
+    before.age(before.gap);
+    return moments_carry(rule, before.bag, before.count, true, latest);
+}
+/* nan=decay with adjust=false: no tile is ordinary. */
+static __device__ MomentsCarry tile_carry(const EwmCase &, const FiniteRun &, size_t, const EwmRestarted<WeightedMoments> &) {
+    return {};
 }
 
-/* In place, for a thread's elements: outputs from the state before them. */
-template <typename T, unsigned ITEMS, typename State>
-__device__ __noinline__ void write_by_states(const EwmCase &rule, T *own, State state, size_t first) {
+static __device__ double variance_of(const WeightedMoments &bag) {
+    return bag.squares * (bag.weight * inverse_of(2 * bag.pairs));
+}
+/* In place, for a thread's elements: outputs from the bag of all before them. A missing element has the output before it. */
+template <typename T, unsigned ITEMS>
+__device__ __noinline__ void write_weighted(const EwmCase &rule, T *own, WeightedMoments bag, unsigned long long count,
+                                            double latest) {
 #pragma unroll 1
-    for (unsigned k = 0; k < ITEMS; k++) {
-        state.push(rule, (double)wide(own[k]), first + k == 0);
-        own[k] = (T)state.output(rule, first + k);
+    for (unsigned begin = 0; begin < ITEMS; begin += ROOTS) {
+        double variances[ROOTS];
+        SumOf<T> roots[ROOTS];
+        unsigned complete = 0; /* a bit for each */
+#pragma unroll
+        for (unsigned k = 0; k < ROOTS; k++) {
+            const double x = begin + k < ITEMS ? (double)wide(own[begin + k]) : (double)NAN;
+            const bool there = x == x;
+            const double aged = rule.q * bag.weight, weight = there ? aged + 1 : aged, share = inverse_of(weight);
+            const double delta = x - bag.mean, mean = aged >= 1 ? fma(share, delta, bag.mean) : fma(-aged * share, delta, x);
+            bag.pairs = rule.q * rule.q * bag.pairs + (there ? aged : 0);
+            bag.squares = rule.q * bag.squares + (there ? aged * share * delta * delta : 0);
+            bag.weight = weight;
+            if (there) bag.mean = mean, latest = variance_of(bag);
+            count += there;
+            complete |= (unsigned)(count >= rule.min_periods) << k;
+            variances[k] = latest;
+        }
+        if (rule.agg == EWM_STD) square_roots(variances, roots);
+#pragma unroll
+        for (unsigned k = 0; k < ROOTS; k++) {
+            if (begin + k >= ITEMS) continue;
+            const T value = rule.agg == EWM_STD ? (T)roots[k] : (T)variances[k];
+            own[begin + k] = complete >> k & 1 ? value : (T)rule.incomplete;
+        }
     }
 }
-template <typename T, unsigned ITEMS, typename State>
-__device__ void tile_write(const EwmCase &rule, T *own, const MomentsInside &before, const MomentsCarry &carry, size_t low,
-                           const State *state_before) {
-    if (!carry.settled) {
-        State state = *state_before;
-        if (threadIdx.x > 0) state.merge(state_of(State(), rule, finite_run(rule, threadIdx.x * ITEMS, low == 0), before.before));
-        return write_by_states<T, ITEMS>(rule, own, state, low + threadIdx.x * ITEMS);
-    }
-    const RunMoments start = joined(carry.numbers, before.before, before.decay, before.weight * before.decay, before.decay);
+template <typename T, unsigned ITEMS> __device__ void write_settled(const EwmCase &rule, T *own, const RunMoments &start) {
     const double scale = rule.alpha * (1 + rule.q) / (2 * rule.q), gain = rule.q * scale; /* of squares: no bias */
-    double mean = start.mean, spread = start.squares * scale + (carry.numbers.mean - carry.numbers.mean);
+    double mean = start.mean, spread = start.squares * scale;
     const auto push = [&](double x) {
         const double delta = x - mean;
         mean = fma(rule.q, mean, rule.alpha * x);
@@ -238,15 +327,85 @@ __device__ void tile_write(const EwmCase &rule, T *own, const MomentsInside &bef
             if (begin + k < ITEMS) own[begin + k] = (T)roots[k];
     }
 }
+template <typename T, unsigned ITEMS>
+__device__ void tile_write(const EwmCase &rule, T *own, const MomentsInside &inside, const MomentsCarry &carry) {
+    const RunMoments &inner = inside.before;
+    if (carry.settled) {
+        RunMoments start = joined({carry.mean, carry.squares}, inner, inside.decay, inside.weight * inside.decay, inside.decay);
+        start.squares += carry.mean - carry.mean; /* NaN after an infinity */
+        return write_settled<T, ITEMS>(rule, own, start);
+    }
+    const WeightedMoments bag = {inside.weight, moments_pairs(rule, inside.weight), inner.mean, inner.squares};
+    write_weighted<T, ITEMS>(rule, own, appended(carry.bag(rule), bag, inside.decay), carry.count + threadIdx.x * ITEMS, NAN);
+}
+
+/* ---- Tiles with missing elements. */
+
+/* A run of elements of which some are missing; weights are relative to its end. */
+struct GappedMoments {
+    WeightedMoments bag;
+    double decay = 1;
+    unsigned long long count = 0; /* observations */
+
+    __device__ void merge(const GappedMoments &right) {
+        bag = appended(bag, right.bag, right.decay);
+        decay = affine_product(decay, right.decay);
+        count += right.count;
+    }
+};
+template <bool UP> __device__ GappedMoments shuffle(const GappedMoments &run, unsigned distance) {
+    return ewm_shuffle<UP>(run, distance);
+}
+/* A thread's elements: their mean, then the squares about it. */
+template <typename T, unsigned ITEMS>
+__device__ GappedMoments gapped_run(const EwmCase &rule, const MomentsShared &shared, const T *own) {
+    GappedMoments run;
+    WeightedMoments &bag = run.bag;
+    double sum = 0;
+#pragma unroll 8
+    for (unsigned k = 0; k < ITEMS; k++) {
+        const double x = (double)wide(own[k]), aged = rule.q * bag.weight;
+        const bool there = x == x;
+        sum = rule.q * sum + (there ? x : 0);
+        bag.pairs = rule.q * rule.q * bag.pairs + (there ? aged : 0);
+        bag.weight = there ? aged + 1 : aged;
+        run.count += there;
+    }
+    run.decay = shared.lanes.decays[1];
+    if (run.count == 0) return run;
+    bag.mean = sum * inverse_of(bag.weight);
+#pragma unroll 8
+    for (unsigned k = 0; k < ITEMS; k++) {
+        const double x = (double)wide(own[k]), delta = x == x ? x - bag.mean : 0;
+        bag.squares = fma(rule.q, bag.squares, delta * delta);
+    }
+    return run;
+}
+static __device__ bool is_ordinary(const EwmTiles &plan, const GappedMoments &all) {
+    return isfinite(all.bag.mean) && isfinite(all.bag.squares) && weighs_enough(plan, all.bag.weight);
+}
+static __device__ MomentsWithGaps gapped_numbers(const EwmTiles &plan, const GappedMoments &all) {
+    return {all.bag, plan.length - all.count};
+}
+template <typename T, unsigned ITEMS>
+__device__ void write_gapped(const EwmCase &rule, T *own, const GappedMoments &inner, const MomentsCarry &carry) {
+    const WeightedMoments bag = appended(carry.bag(rule), inner.bag, inner.decay);
+    const bool told = inner.count == 0 && carry.latest == carry.latest;
+    write_weighted<T, ITEMS>(rule, own, bag, carry.count + inner.count, told ? carry.latest : variance_of(bag));
+}
 
 template <typename State> struct KindOfVariance {
-    typedef RunMoments Numbers, Total;
+    typedef RunMoments Total;
+    typedef MomentsWithGaps Numbers;
+    typedef GappedMoments Gapped;
     typedef MomentsOfTiles<State> Rule;
     typedef MomentsShared Shared;
     typedef MomentsInside Inside;
     typedef MomentsCarry Carry;
     enum { ITEMS_F64 = 31, THREADS_F64 = 192, ITEMS_F32 = 27, ITEMS_NARROW = 27, THREADS_F32 = 256, BLOCKS = 4 };
-    static constexpr bool GAPS = false, STATES = true;
+    static constexpr bool GAPS = false;
 };
-template <> struct Kind<EwmDecayed<WeightedMoments>> : KindOfVariance<EwmDecayed<WeightedMoments>> {};
+template <> struct Kind<EwmDecayed<WeightedMoments>> : KindOfVariance<EwmDecayed<WeightedMoments>> {
+    static constexpr bool GAPS = true;
+};
 template <> struct Kind<EwmRestarted<WeightedMoments>> : KindOfVariance<EwmRestarted<WeightedMoments>> {};

@@ -2,11 +2,11 @@
  * block brings a tile to shared memory, publishes what its elements add up to, gets what precedes them from the agent block, and
  * writes. Numbers, not states, do so far as elements are finite: weights are known from the position, so a mean takes a discounted
  * sum with the factor q, and a variance a mean and the squares about it. Where weights no longer grow, an output divides by
- * nothing. Tiles with a NaN or an infinity, and variances with adjust=false, push and merge states as cuda_block_scan does; the
- * kinds of tiles mix, and numbers do again once a gap has lost its effect. Progress: tiles follow blockIdx, and CUDA promises no
- * order in which blocks start. A block publishes its total before it waits, and no wait is endless: a block that has polled long,
- * the agent or a tile's, does the agent's work for what it misses, and takes from the elements the totals that are not there. So
- * every block ends, whichever others run beside it, and even alone.
+ * nothing. Tiles with an infinity or few observations, and variances with adjust=false, push and merge states as cuda_block_scan
+ * does; the kinds of tiles mix, and numbers do again once weights are not small after a gap. Progress: tiles follow blockIdx, and
+ * CUDA promises no order in which blocks start. A block publishes its total before it waits, and no wait is endless: a block that
+ * has polled long, the agent or a tile's, does the agent's work for what it misses, and takes from the elements the totals that are
+ * not there. So every block ends, whichever others run beside it, and even alone.
  * Traffic: n reads, n writes; for each tile a total (24 to 96 bytes) written and read by the agent, and a line of 128 bytes. The
  *   words are emptied by a memset before the launch.
  * Rounding: chains of 27 to 63 elements, for means in the dtype (f16 and bf16: 126, in float); joined by trees over lanes and warps, and by the agent, in double.
@@ -60,15 +60,15 @@ static __device__ __noinline__ bool tile_state_before(const EwmCase &rule, const
     return true;
 }
 
-/* By one thread, apart, where it is rare: what comes into a tile where numbers do not say it, or outputs are made of states. False
- * if it has polled long. x: the tile's first element. */
+/* By one thread, apart, where it is rare: what comes into a tile where numbers do not say it. False if it has polled long. x: the
+ * tile's first element. */
 template <typename T, typename State>
 static __device__ __noinline__ bool carry_by_state(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles,
-                                                   bool by_state, double x, EwmShared<State> *shared) {
-    State *const state = (State *)shared->states;
+                                                   double x, EwmShared<State> *shared) {
+    State state;
     const size_t index = tile_of_block(), low = index * plan.length;
-    if (!tile_state_before<State>(view.rule, tiles, index, low, state)) return false;
-    if (by_state) shared->carry = tile_carry(view.rule, tile_run(plan, index == 0, x), low, *state);
+    if (!tile_state_before<State>(view.rule, tiles, index, low, &state)) return false;
+    shared->carry = tile_carry(view.rule, tile_run(plan, index == 0, x), low, state);
     return true;
 }
 
@@ -87,10 +87,8 @@ static __device__ __forceinline__ bool tile_exchange(const EwmView<T> &view, con
     if (first) {
         typename Kind<State>::Numbers before = {};
         bool by_state = false, known = index == 0 || tiles.before(index, &before, &by_state);
-        const typename Kind<State>::Carry carry = tile_carry(rule, tile_run(plan, index == 0, x), low, before, shared->tile);
-        shared->carry = carry;
-        if (known && (by_state || (Kind<State>::STATES && !carry.settled)))
-            known = carry_by_state<T, State>(view, plan, tiles, by_state, x, shared);
+        shared->carry = tile_carry(rule, tile_run(plan, index == 0, x), low, before, shared->tile);
+        if (known && by_state) known = carry_by_state<T, State>(view, plan, tiles, x, shared);
         shared->known = known;
     }
     __syncthreads();
@@ -102,10 +100,11 @@ static __device__ __forceinline__ bool tile_exchange(const EwmView<T> &view, con
 template <typename T, typename State>
 static __device__ __noinline__ bool gapped_tile(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles, T *own,
                                                 EwmShared<State> *shared, bool *known) {
-    static_assert(sizeof(GappedRun) <= sizeof(State));
-    GappedRun all;
-    const GappedRun mine = gapped_run<T, ITEMS<T, State>>(view.rule, shared->tile, own);
-    const GappedRun inner = block_scan_exclusive<true>(mine, (GappedRun *)shared->states, &all);
+    typedef typename Kind<State>::Gapped Gapped;
+    static_assert(sizeof(Gapped) <= sizeof(State));
+    Gapped all;
+    const Gapped mine = gapped_run<T, ITEMS<T, State>>(view.rule, shared->tile, own);
+    const Gapped inner = block_scan_exclusive<true>(mine, (Gapped *)shared->states, &all);
     const bool ordinary = is_ordinary(plan, all);
     __syncthreads(); /* all have read it */
     if (!ordinary) return false;
@@ -124,7 +123,7 @@ static __device__ __noinline__ bool irregular_tile(const EwmView<T> &view, const
     State *const states = (State *)shared->states;
     if constexpr (Kind<State>::GAPS) {
         bool known;
-        if (gapped_tile<T, State>(view, plan, tiles, own, shared, &known)) return known;
+        if (rule.nan_decays && rule.adjust && gapped_tile<T, State>(view, plan, tiles, own, shared, &known)) return known;
     }
     if (threadIdx.x == 0) tiles.publish_by_state(index); /* before the work: the agent then asks for states */
     State all;
@@ -149,7 +148,7 @@ template <typename T, typename State>
 static __device__ __forceinline__ bool tile_outputs(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles,
                                                     T *tile, EwmShared<State> *shared) {
     const EwmCase &rule = view.rule;
-    const size_t index = tile_of_block(), low = index * plan.length;
+    const size_t index = tile_of_block();
     T *const own = tile + threadIdx.x * ITEMS<T, State>;
     const typename Kind<State>::Total total = thread_total<T, ITEMS<T, State>>(rule, shared->tile, own);
     const typename Kind<State>::Inside inside = tile_totals<ITEMS<T, State>>(rule, &shared->tile, total);
@@ -157,7 +156,7 @@ static __device__ __forceinline__ bool tile_outputs(const EwmView<T> &view, cons
     const double x = (double)wide(tile[0]);
     const typename Kind<State>::Numbers numbers = tile_numbers(State(), rule, tile_run(plan, index == 0, x), inside.total);
     if (!tile_exchange<T, State>(view, plan, tiles, numbers, x, shared)) return false;
-    tile_write<T, ITEMS<T, State>>(rule, own, inside, shared->carry, low, (const State *)shared->states);
+    tile_write<T, ITEMS<T, State>>(rule, own, inside, shared->carry);
     return true;
 }
 
@@ -195,10 +194,10 @@ static __device__ __noinline__ void publish_again(const EwmView<T> &view, const 
     if (is_ordinary(rule, total)) return publish_numbers(tile_numbers(State(), rule, run, total));
     const auto scan = [](const auto &own) { return warp_scan<true>(own); };
     if constexpr (Kind<State>::GAPS) {
-        const GappedRun all = total_again<GappedRun>(
+        const typename Kind<State>::Gapped all = total_again<typename Kind<State>::Gapped>(
             warps, [&](unsigned t) { return gapped_run<T, ITEMS<T, State>>(rule, shared.tile, x + t * ITEMS<T, State>); }, scan,
             scan);
-        if (is_ordinary(plan, all)) return publish_numbers(gapped_numbers(plan, all));
+        if (rule.nan_decays && rule.adjust && is_ordinary(plan, all)) return publish_numbers(gapped_numbers(plan, all));
     }
     const State all = total_again<State>(
         warps, [&](unsigned t) { return thread_state<T, State>(rule, x + t * ITEMS<T, State>, low + t * ITEMS<T, State>); }, scan,

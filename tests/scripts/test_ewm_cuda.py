@@ -50,9 +50,22 @@ def test_scans_over_gaps_and_infinities(folder, kind):
     numpy.save(folder / "x.npy", values(kind, 8000))
     for agg in ("mean", "var"):
         for adjust in ("true", "false"):
-            for variant in SCANS:
+            for variant in (*SCANS, "cuda_agent_scan"):
                 done = check(folder, variant, "span=3", f"agg={agg}", f"adjust={adjust}")
                 expect(done.returncode == 0, f"{variant}, agg={agg} adjust={adjust}", done)
+
+
+@pytest.mark.parametrize("agg", ["mean", "var", "std"])
+def test_a_gap_of_half_lives_beyond_the_range(folder, agg):
+    """At its end nothing weighs any more, and the output before it stays: in a tile that begins within it, too."""
+    x = numpy.random.default_rng(1).normal(size=160000)
+    begin, end = 1000, 112800
+    x[begin:end] = x[130000:130400] = math.nan
+    numpy.save(folder / "x.npy", x)
+    done = check(folder, "cuda_agent_scan", "span=300", f"agg={agg}", "threads=32")
+    expect(done.returncode == 0, f"agg={agg}", done)
+    y = numpy.load(folder / "y.npy")
+    assert numpy.allclose(y[begin:end], y[begin - 1], rtol=1e-14, atol=0)
 
 
 @pytest.mark.parametrize("segments", ["none", "mask"])
