@@ -200,8 +200,9 @@ template <typename A, int ORDER> struct Central {
     }
 };
 
-/* Central moments of a part whose mean is center + moments.mean. Centers are values of the data: the difference of two that are
- * close is exact, however far they are from zero. */
+/* Central moments of a part whose mean is center + moments.mean. Centers are of the data's type: the difference of two that are
+ * close is exact, however far they are from zero. Of parts that were merged it is the mean, rounded: a value that lies far out
+ * would leave the mean its own rounding. */
 template <typename T, typename A, int ORDER> struct CentralPartial {
     T center = 0;
     Central<A, ORDER> moments;
@@ -212,6 +213,10 @@ template <typename T, typename A, int ORDER> struct CentralPartial {
         Central<A, ORDER> other = b.moments;
         other.mean += (A)b.center - (A)center;
         moments.merge(other);
+        const A from = (A)center, by = moments.mean;
+        center = (T)(from + by);
+        const A to = (A)center, moved = to - from;
+        moments.mean = (from - (to - moved)) + (by - moved); /* what the rounding has left, exactly (Knuth's two-sum) */
     }
 };
 
