@@ -3,7 +3,8 @@
  *   entering element; an output merges the two. When the front is used up, the split moves behind the present window: once per tile
  *   if w >= tile, every w outputs otherwise. Works alike for all aggregates.
  * Traffic: global as cuda_thread_tile; shared about w / tile + 4 accesses per output, rows of odd stride.
- * Rounding: sums of w terms in order; var by two passes for the first tail, Welford and Chan from there. Nothing outlives its
+ * Rounding: sums of w terms in order; var by two passes for the first tail, Welford and Chan from there, of distances from the
+ *   last element before the split, which all windows across it have: far from zero a mean has too few digits. Nothing outlives its
  *   window.
  * Limits: the rows and one aggregate (two numbers for var and std) per output must fit into shared memory.
  * Origin: the two-stack queue, in the place of the published kernel's add and drop. */
@@ -38,19 +39,19 @@ template <typename T> __device__ void load_front(T *column, unsigned k, unsigned
 }
 
 /* The first tail: `count` staged inputs. Moments take two passes (see Moments::collect), the others one. */
-template <typename A, typename T> __device__ void collect_tail(PaddedWalk<T> inputs, size_t count, A *tail) {
+template <typename A, typename T> __device__ void collect_tail(PaddedWalk<T> inputs, size_t count, T, A *tail) {
     *tail = A();
     for (size_t k = 0; k < count; k++) tail->push(inputs.next());
 }
-template <typename T> __device__ void collect_tail(PaddedWalk<T> inputs, size_t count, Moments<T> *tail) {
+template <typename T> __device__ void collect_tail(PaddedWalk<T> inputs, size_t count, T center, Moments<T> *tail) {
     *tail = {};
     if (count == 0) return;
     PaddedWalk<T> again = inputs;
     T sum = 0, squares = 0, rest = 0;
-    for (size_t k = 0; k < count; k++) sum += inputs.next();
+    for (size_t k = 0; k < count; k++) sum += inputs.next() - center;
     const T total = (T)count, mean = sum / total;
     for (size_t k = 0; k < count; k++) {
-        const T delta = again.next() - mean;
+        const T delta = (again.next() - center) - mean;
         squares += delta * delta;
         rest += delta;
     }
@@ -62,6 +63,7 @@ template <typename T> __device__ void collect_tail(PaddedWalk<T> inputs, size_t 
 template <typename T, Aggregate AGG>
 static __global__ void __launch_bounds__(1024) stable_kernel(RollingView<T> view, unsigned tile, unsigned staged) {
     using A = Accumulator<T, AGG>;
+    constexpr bool SPREAD = aggregate_is_spread(AGG);
     DYN_SHARED(T, memory);
     T *const fronts = memory + staged + threadIdx.x;
     const size_t block_first = (size_t)blockIdx.x * blockDim.x * tile;
@@ -76,19 +78,22 @@ static __global__ void __launch_bounds__(1024) stable_kernel(RollingView<T> view
 
     const unsigned end = view.n - first < tile ? (unsigned)(view.n - first) : tile;
     A tail;
+    T center = 0; /* of moments */
     PaddedWalk<T> entering = padded_walk(memory, begin + k + w - 1, tile);
     unsigned fronts_made = 0, left = 0; /* fronts behind the present split, and how many of them are still to be used */
     for (; k < end; k++, left--) {
         const T x = entering.next();
         if (left > 0) {
-            tail.push(x);
+            tail.push(SPREAD ? x - center : x);
         } else { /* split behind the beginnings of as many windows as are still to come, w at most */
             fronts_made = left = end - k < w ? end - k : w;
             PaddedWalk<T> back = padded_walk(memory, begin + k + left, tile);
-            collect_tail(back, w - left, &tail);
+            if (SPREAD) center = PaddedWalk<T>(back).previous();
+            collect_tail(back, w - left, center, &tail);
             A front;
             for (unsigned m = left; m-- > 0;) {
-                front.push(back.previous());
+                const T before = back.previous();
+                front.push(SPREAD ? before - center : before);
                 store_front(fronts, m, front);
             }
         }
