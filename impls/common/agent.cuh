@@ -21,7 +21,8 @@
  *     Numbers scan(Numbers own);                      of the tiles of lanes 0 .. lane
  *     Numbers after(Numbers before, Numbers run);     of the tiles before lane 0's and those of lanes 0 .. lane
  *     State state_before(Numbers before, size_t tile);     the same as a state
- *     bool settled(State state, Numbers *numbers);    do numbers say all about what precedes a tile? Then they are there. */
+ *     bool settled(State state, size_t tile, Numbers *numbers);   do numbers say all about what precedes the tile? Then they are
+ *                                                                 there. */
 #pragma once
 
 #include "common/block_scan.cuh"
@@ -242,7 +243,7 @@ __device__ __noinline__ bool agent_group_by_states(const Tiles tiles, Rule rule,
         const typename Tiles::Before all = agent_after(rule, before, first, run);
         if (seen == count && lane == count - 1) {
             typename Tiles::Before next = all;
-            if (all.by_state && rule.settled(all.state, &next.numbers)) next.by_state = false;
+            if (all.by_state && rule.settled(all.state, first + count, &next.numbers)) next.by_state = false;
             chain->hand_on(place.group + 1, next);
         }
         if (lane >= place.done && lane < seen) tiles.publish_before(first + lane + 1, all);
@@ -338,7 +339,7 @@ __device__ void agent_again(const Tiles &tiles, Rule rule, size_t tile, const Pu
         if (!ready) (void)own.read(tiles, first + lane);
         typename Tiles::Before all = agent_after(rule, before, first, agent_scan(rule, own, count));
         if (counts) tiles.publish_before(first + lane + 1, all);
-        if (all.by_state && rule.settled(all.state, &all.numbers)) all.by_state = false;
+        if (all.by_state && rule.settled(all.state, first + lane + 1, &all.numbers)) all.by_state = false;
         before = agent_broadcast(all, count - 1);
     }
 }

@@ -94,27 +94,24 @@ static __device__ EwmRestarted<WeightedSum> state_of(const EwmRestarted<Weighted
     return state;
 }
 
-/* Does a sum say all about what precedes an element? Else its weights still grow, or there is a gap. */
-static __device__ bool settled(const EwmCase &, const EwmPlain &before, RunSum *numbers) {
+/* Does a sum say all about what precedes element `low`? Else its weights still grow, or there is a gap. */
+static __device__ bool settled(const EwmCase &, const EwmTiles &, const EwmPlain &before, size_t, RunSum *numbers) {
     numbers->sum = before.map.b;
     return true;
 }
-static __device__ bool settled(const EwmCase &rule, const EwmDecayed<WeightedSum> &before, RunWithGaps *numbers) {
+/* Numbers that tell the weights do after a gap, too, if these have not become small. */
+static __device__ bool settled(const EwmCase &rule, const EwmTiles &plan, const EwmDecayed<WeightedSum> &before, size_t low,
+                               RunWithGaps *numbers) {
     *numbers = {before.bag.sum, 0, 0};
-    return before.gap == 1 && is_settled(rule, before.bag.weight) && before.count >= rule.min_periods;
+    if (before.gap == 1 && is_settled(rule, before.bag.weight) && before.count >= rule.min_periods) return true;
+    const double weight = before.bag.weight * before.gap, all = weights_before(rule, plan, low);
+    *numbers = {before.bag.sum * before.gap, all - weight, low - before.count};
+    return rule.adjust && isfinite(before.bag.sum) && 8 * weight >= all;
 }
-static __device__ bool settled(const EwmCase &rule, const EwmRestarted<WeightedSum> &before, RunSum *numbers) {
+static __device__ bool settled(const EwmCase &rule, const EwmTiles &, const EwmRestarted<WeightedSum> &before, size_t,
+                               RunSum *numbers) {
     numbers->sum = before.count > 0 ? before.all().finish(false) : 0;
     return before.gap == 1 && before.count >= rule.min_periods;
-}
-
-/* Where a series goes on after a gap, numbers that tell the weights say all, if these have not become small; all: what as many
- * elements weigh, were none missing. */
-static __device__ bool resumed(const EwmCase &rule, const EwmDecayed<WeightedSum> &before, size_t count, double all,
-                               RunWithGaps *numbers) {
-    const double weight = before.bag.weight * before.gap;
-    *numbers = {before.bag.sum * before.gap, all - weight, count - before.count};
-    return rule.adjust && isfinite(before.bag.sum) && 8 * weight >= all;
 }
 
 /* What the threads of a block share. */
@@ -139,13 +136,11 @@ template <typename State, typename Numbers> struct SumsOfTiles {
     const EwmTiles &plan;
     const double *powers;  /* of q, for so many tiles */
     double weight, before; /* of what precedes the tile at(): behind the tiles of lanes 0 .. lane; the sum of its weights */
-    size_t first;          /* that tile */
 
     __device__ SumsOfTiles(const EwmCase &given, const EwmTiles &tiles, const MeansShared &shared)
-        : rule(given), plan(tiles), powers(shared.tiles), weight(0), before(0), first(0) {}
+        : rule(given), plan(tiles), powers(shared.tiles), weight(0), before(0) {}
     __device__ void at(size_t tile) {
         weight = powers[threadIdx.x % WARP + 1];
-        first = tile;
         before = weights_before(rule, plan, tile * plan.length);
     }
     __device__ Numbers scan(Numbers run) const {
@@ -157,13 +152,8 @@ template <typename State, typename Numbers> struct SumsOfTiles {
     __device__ State state_before(const Numbers &numbers, size_t tile) const {
         return tile == 0 ? State() : state_of(State(), rule, {tile * plan.length, 0, before, true, 0}, numbers);
     }
-    __device__ bool settled(const State &state, Numbers *numbers) const {
-        if (::settled(rule, state, numbers)) return true;
-        if constexpr (std::is_same_v<Numbers, RunWithGaps>) {
-            const size_t behind = (first + threadIdx.x % WARP + 1) * plan.length;
-            return resumed(rule, state, behind, weights_before(rule, plan, behind), numbers);
-        }
-        return false;
+    __device__ bool settled(const State &state, size_t tile, Numbers *numbers) const {
+        return ::settled(rule, plan, state, tile * plan.length, numbers);
     }
 
   private:

@@ -81,25 +81,21 @@ static __device__ EwmDecayed<WeightedMoments> state_of(const EwmDecayed<Weighted
     state.count = run.count - total.missing;
     return state;
 }
-static __device__ bool settled(const EwmCase &rule, const EwmDecayed<WeightedMoments> &before, MomentsWithGaps *numbers) {
-    *numbers = {before.bag, 0};
-    return rule.adjust && before.gap == 1 && is_settled(rule, before.bag.weight) && before.count + 1 >= rule.min_periods;
-}
-static __device__ bool resumed(const EwmCase &rule, EwmDecayed<WeightedMoments> before, size_t count, double all,
+static __device__ bool settled(const EwmCase &rule, const EwmTiles &plan, EwmDecayed<WeightedMoments> before, size_t low,
                                MomentsWithGaps *numbers) {
+    const bool grown = before.gap == 1 && is_settled(rule, before.bag.weight) && before.count + 1 >= rule.min_periods;
     before.age(before.gap);
-    *numbers = {before.bag, count - before.count};
-    return rule.adjust && isfinite(before.bag.squares) && isfinite(before.bag.mean) && 8 * before.bag.weight >= all;
+    *numbers = {before.bag, grown ? 0 : low - before.count};
+    const bool finite = isfinite(before.bag.squares) && isfinite(before.bag.mean);
+    return rule.adjust && (grown || (finite && 8 * before.bag.weight >= weights_before(rule, plan, low)));
 }
 /* nan=decay with adjust=false: numbers never say all. */
 static __device__ EwmRestarted<WeightedMoments> state_of(const EwmRestarted<WeightedMoments> &, const EwmCase &, const FiniteRun &,
                                                          const MomentsWithGaps &) {
     return {};
 }
-static __device__ bool settled(const EwmCase &, const EwmRestarted<WeightedMoments> &, MomentsWithGaps *) {
-    return false;
-}
-static __device__ bool resumed(const EwmCase &, const EwmRestarted<WeightedMoments> &, size_t, double, MomentsWithGaps *) {
+static __device__ bool settled(const EwmCase &, const EwmTiles &, const EwmRestarted<WeightedMoments> &, size_t,
+                               MomentsWithGaps *) {
     return false;
 }
 
@@ -125,14 +121,12 @@ template <typename State> struct MomentsOfTiles {
     const EwmCase &rule;
     const EwmTiles &plan;
     const RunWeights &tiles;
-    size_t first;                      /* the tile at() */
-    double before, share, pair, decay; /* of what precedes it: its weight; joined with the tiles of lanes 0 .. lane */
+    double before, share, pair, decay; /* of what precedes the tile at(): its weight; joined with the tiles of lanes 0 .. lane */
 
     __device__ MomentsOfTiles(const EwmCase &given, const EwmTiles &given_tiles, const MomentsShared &shared)
-        : rule(given), plan(given_tiles), tiles(shared.tiles), first(0), before(0), share(0), pair(0), decay(0) {}
+        : rule(given), plan(given_tiles), tiles(shared.tiles), before(0), share(0), pair(0), decay(0) {}
     __device__ void at(size_t tile) {
         const unsigned run = threadIdx.x % WARP + 1;
-        first = tile;
         before = weights_before(rule, plan, tile * plan.length);
         decay = tiles.decays[run];
         share = decay * before / (decay * before + tiles.sums[run]);
@@ -153,10 +147,8 @@ template <typename State> struct MomentsOfTiles {
     __device__ State state_before(const MomentsWithGaps &moments, size_t tile) const {
         return tile == 0 ? State() : state_of(State(), rule, {tile * plan.length, 0, before, true, 0}, moments);
     }
-    __device__ bool settled(const State &state, MomentsWithGaps *numbers) const {
-        if (::settled(rule, state, numbers)) return true;
-        const size_t behind = (first + threadIdx.x % WARP + 1) * plan.length;
-        return resumed(rule, state, behind, weights_before(rule, plan, behind), numbers);
+    __device__ bool settled(const State &state, size_t tile, MomentsWithGaps *numbers) const {
+        return ::settled(rule, plan, state, tile * plan.length, numbers);
     }
 
   private:

@@ -63,7 +63,6 @@ template <typename T> __device__ void collect_tail(PaddedWalk<T> inputs, size_t 
 template <typename T, Aggregate AGG>
 static __global__ void __launch_bounds__(1024) stable_kernel(RollingView<T> view, unsigned tile, unsigned staged) {
     using A = Accumulator<T, AGG>;
-    constexpr bool SPREAD = aggregate_is_spread(AGG);
     DYN_SHARED(T, memory);
     T *const fronts = memory + staged + threadIdx.x;
     const size_t block_first = (size_t)blockIdx.x * blockDim.x * tile;
@@ -78,22 +77,21 @@ static __global__ void __launch_bounds__(1024) stable_kernel(RollingView<T> view
 
     const unsigned end = view.n - first < tile ? (unsigned)(view.n - first) : tile;
     A tail;
-    T center = 0; /* of moments */
+    T center = 0; /* of moments; of others it stays 0 */
     PaddedWalk<T> entering = padded_walk(memory, begin + k + w - 1, tile);
     unsigned fronts_made = 0, left = 0; /* fronts behind the present split, and how many of them are still to be used */
     for (; k < end; k++, left--) {
         const T x = entering.next();
         if (left > 0) {
-            tail.push(SPREAD ? x - center : x);
+            tail.push(x - center);
         } else { /* split behind the beginnings of as many windows as are still to come, w at most */
             fronts_made = left = end - k < w ? end - k : w;
             PaddedWalk<T> back = padded_walk(memory, begin + k + left, tile);
-            if (SPREAD) center = PaddedWalk<T>(back).previous();
+            if (aggregate_is_spread(AGG)) center = PaddedWalk<T>(back).previous();
             collect_tail(back, w - left, center, &tail);
             A front;
             for (unsigned m = left; m-- > 0;) {
-                const T before = back.previous();
-                front.push(SPREAD ? before - center : before);
+                front.push(back.previous() - center);
                 store_front(fronts, m, front);
             }
         }
