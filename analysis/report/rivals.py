@@ -80,12 +80,19 @@ def latest(results, op):
     return {case: standing_of(some, published) for case, some in r.grouped(rows, lambda row: row["case"]).items()}
 
 
+def device_of_ours(row):
+    return row and r.device_of(row)
+
+
 def chosen_standing(campaigns):
-    """campaigns: the standings of one case, the latest first. Of those that have as much rivals without ours come last."""
+    """campaigns: the standings of one case, the latest first. Those with ours on the device where it is fastest precede: a part of a campaign may have the CPU's rows alone.
+    Of those that have as much rivals without ours come last."""
+    device = device_of_ours(fastest([some.ours for some in campaigns if some.ours]))
 
     def compares(some):
         has_ours = some.ours is not None
-        return has_ours + bool(some.published_any) + bool(some.library_any), has_ours
+        is_there = has_ours and device_of_ours(some.ours) == device
+        return is_there, has_ours + bool(some.published_any) + bool(some.library_any), has_ours
 
     best = max(campaigns, key=compares)
     later = fastest([some.ours for some in campaigns[: campaigns.index(best)] if some.ours])
@@ -131,9 +138,9 @@ def times_faster(theirs, mine):
 
 
 def pairs_of(some, published=True):
-    """library -> its fastest row and our fastest, of the latest campaign that has both. published: also published programs in Python."""
+    """library -> its fastest row and our fastest, of the latest campaign that has both, ours on the same device everywhere. published: also published programs in Python."""
     found = {}
-    for other in some.others:
+    for other in (other for other in some.others if device_of_ours(other.ours) == device_of_ours(some.ours)):
         theirs = [row for row in other.rows if published or row["variant"] not in some.programs]
         for name in {r.name_of(row) for row in theirs if r.is_library(row)} if other.ours else ():
             best = fastest([row for row in other.rows if r.name_of(row) == name])

@@ -13,7 +13,7 @@ from report_page import GOLDEN, TIMED, WORK, drawn, made_by, op_page, report, ta
 
 from analysis import published, select
 from analysis import rows as r
-from analysis.report import bits, claims, counts, html, ladder, machine, rivals, standing
+from analysis.report import bits, claims, counts, findings, html, ladder, machine, rivals, standing
 from plots import figures_claims, figures_ladder, figures_sweep, sweep
 
 CIRCUMSTANCES = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
@@ -666,7 +666,7 @@ def test_two_cards_are_not_compared():
     cards[1]["gpu"]["uuid"] = "GPU-another"
 
     def timed(run, variant, seconds):
-        backend = "peer" if variant.startswith("peer") else "cuda"
+        backend = variant.split("_")[0]
         row = copy.deepcopy(TIMED) | {
             "run": run,
             "variant": f"rolling/{variant}",
@@ -727,6 +727,23 @@ def test_two_cards_are_not_compared():
     slower = [timed("one", "peer_torch", 8.0), timed("one", "cuda_ours", 4.0), timed("two", "cuda_other", 5.0)]
     (some,) = rivals.standings(select.load([written([*cards, *slower])]), "rolling").values()
     assert standing.our_cell(some) == "`cuda_ours` 4.00 s", "nobody ran the fastest again"
+
+    on_cpu = [timed("two", "peer_pandas", 80.0), timed("two", "cpu_best", 40.0)]
+    on_cpu[0]["timing"]["cold"]["clock"] = "steady"
+    part = [timed("one", "peer_torch", 8.0), timed("one", "cuda_ours", 4.0), *on_cpu]
+    results = select.load([written([*cards, *part])])
+    (some,) = rivals.standings(results, "rolling").values()
+    assert standing.our_cell(some) == "`cuda_ours` 4.00 s", "though the CPU's rows are the latest"
+    assert {name: ratio.value for name, ratio in rivals.pairs_of(some).items()} == {"peer_torch": 2.0}
+    assert [ratio.value for _, ratio in standing.against_cpu_libraries({some.row["case"]: some})] == [2.0]
+
+    alone = timed("one", "cpu_loop", 1.0) | {"op": "double", "case": "double n=1000", "params": {"n": 1000}}
+    limited = [timed("one", "cuda_ours", 4.0), alone]
+    for row, share in zip(limited, (0.8, 0.5), strict=True):
+        row["timing"]["cold"]["limit"] = {"seconds": share * row["timing"]["cold"]["median"], "share": share}
+    results = select.load([written([*cards, *limited])])
+    text = findings.fastest(results, {op: rivals.standings(results, op) for op in ("rolling", "double")})
+    assert "reaches 80.0% of the limit" in text, "what is fastest on a CPU says nothing of a GPU"
 
 
 # A ladder as a figure.
