@@ -30,7 +30,8 @@ def fastest(results, found):
         ratio = case and rivals.times_faster(some[case].library, some[case].ours)
         gains += [ratio.value] if ratio else []
         largest += filter(None, [standing.largest(results, op)])
-    on_gpu = [row for row in largest if r.device_of(row) == "cuda"]  # an op of small cases alone may be fastest on the CPU
+    # An op of small cases alone may be fastest on the CPU.
+    on_gpu = [row for row in largest if r.device_of(row) == "cuda"]
     shares = [share for share in (r.share_of_limit(row, rivals.MODE) for row in on_gpu or largest) if share]
     if not shares:
         return "Nothing was timed in these runs." if not select.timed_rows(results) else ""
