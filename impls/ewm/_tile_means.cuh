@@ -19,14 +19,16 @@ static __device__ bool is_settled(const EwmCase &rule, double weight) {
     return fabs(weight * rule.alpha - 1) < 0x1p-50;
 }
 
-/* Numbers of agent.cuh. */
-struct RunSum {
-    double sum;
-};
-/* The same where elements may be missing: what these would weigh, and how many they are. 0, to the last bit, as long as none is. */
+/* More of agent.cuh, where elements may be missing: what these would weigh, and how many they are. 0, to the last bit, if none is.
+ */
 struct RunWithGaps {
     double sum, deficit;
     unsigned long long missing;
+};
+/* Numbers of agent.cuh. */
+struct RunSum {
+    double sum;
+    __device__ operator RunWithGaps() const { return {sum, 0, 0}; }
 };
 static __device__ RunSum earlier_lanes(RunSum run, unsigned distance) {
     return {shuffle_value<true>(run.sum, distance)};
@@ -131,7 +133,7 @@ static __device__ void agent_prepare(const EwmCase &rule, const EwmTiles &plan, 
 }
 
 /* What the agent knows. */
-template <typename State, typename Numbers> struct SumsOfTiles {
+template <typename State, typename More> struct SumsOfTiles {
     const EwmCase &rule;
     const EwmTiles &plan;
     const double *powers;  /* of q, for so many tiles */
@@ -143,17 +145,19 @@ template <typename State, typename Numbers> struct SumsOfTiles {
         weight = powers[threadIdx.x % WARP + 1];
         before = weights_before(rule, plan, tile * plan.length);
     }
-    __device__ Numbers scan(Numbers run) const {
-        if constexpr (std::is_same_v<Numbers, RunWithGaps>) /* all wait for the agent */
-            if (!__any_sync((unsigned)ALL_LANES, run.missing > 0)) return {scan_of(RunSum{run.sum}).sum, 0, 0};
+    __device__ RunSum scan(RunSum run) const { return scan_of(run); }
+    __device__ RunWithGaps scan(const RunWithGaps &run) const {
+        if (!__any_sync((unsigned)ALL_LANES, run.missing > 0)) return scan_of(RunSum{run.sum}); /* all wait for the agent */
         return scan_of(run);
     }
-    __device__ Numbers after(const Numbers &numbers, const Numbers &run) const { return appended(numbers, run, weight); }
-    __device__ State state_before(const Numbers &numbers, size_t tile) const {
-        return tile == 0 ? State() : state_of(State(), rule, {tile * plan.length, 0, before, true, 0}, numbers);
+    template <typename Run> __device__ Run after(const Run &before_all, const Run &run) const {
+        return appended(before_all, run, weight);
     }
-    __device__ bool settled(const State &state, size_t tile, Numbers *numbers) const {
-        return ::settled(rule, plan, state, tile * plan.length, numbers);
+    __device__ State state_before(const More &more, size_t tile) const {
+        return tile == 0 ? State() : state_of(State(), rule, {tile * plan.length, 0, before, true, 0}, more);
+    }
+    __device__ bool settled(const State &state, size_t tile, More *more) const {
+        return ::settled(rule, plan, state, tile * plan.length, more);
     }
 
   private:
@@ -189,12 +193,9 @@ static __device__ bool is_ordinary(const EwmCase &rule, RunSum total) {
     return rule.q > 0 && isfinite(total.sum);
 }
 /* Of a tile, from the sum of its x. */
-template <typename State> __device__ RunSum tile_numbers(const State &, const EwmCase &rule, const FiniteRun &tile, RunSum total) {
+static __device__ RunSum tile_numbers(const EwmCase &rule, const FiniteRun &tile, RunSum total) {
     if (rule.adjust) return total;
     return {rule.alpha * total.sum + (tile.first ? tile.decay * tile.x : 0)};
-}
-static __device__ RunWithGaps tile_numbers(const EwmDecayed<WeightedSum> &, const EwmCase &, const FiniteRun &, RunSum total) {
-    return {total.sum, 0, 0};
 }
 
 /* What precedes a thread's elements within the tile, and all of the tile. */
@@ -367,17 +368,17 @@ __device__ void write_gapped(const EwmCase &rule, T *own, const GappedRun &inner
 
 /* What means and variances differ in; _tile_moments.cuh has the variances. Shapes are the fastest on an H200 (docs/ops/ewm.md). */
 template <typename State> struct Kind {
-    typedef RunSum Numbers, Total; /* what tiles publish; what their threads add up */
-    typedef SumsOfTiles<State, Numbers> Rule;
+    typedef RunSum Total, Numbers, More; /* what the threads of a tile add up; what tiles publish */
+    typedef SumsOfTiles<State, More> Rule;
     typedef MeansShared Shared;
     typedef MeansInside Inside;
     typedef MeanCarry Carry;
     enum { ITEMS_F64 = 31, THREADS_F64 = 128, ITEMS_F32 = 63, ITEMS_NARROW = 126, THREADS_F32 = 128, BLOCKS = 6 };
-    static constexpr bool GAPS = false; /* numbers of tiles with missing elements: Gapped is what their threads add up */
+    static constexpr bool GAPS = false; /* tiles with missing elements publish More: Gapped is what their threads add up */
 };
 template <> struct Kind<EwmDecayed<WeightedSum>> : Kind<EwmPlain> {
-    typedef RunWithGaps Numbers;
+    typedef RunWithGaps More;
     typedef GappedRun Gapped;
-    typedef SumsOfTiles<EwmDecayed<WeightedSum>, Numbers> Rule;
+    typedef SumsOfTiles<EwmDecayed<WeightedSum>, More> Rule;
     static constexpr bool GAPS = true;
 };

@@ -9,14 +9,15 @@
 
 enum { MOMENTS_WARP_STEPS = 3 /* of a block of 8 warps */, ROOTS = 8 /* of a thread at once */ };
 
-/* The weighted mean, the sum of w (x - mean)^2. The last element of a run has the weight 1. */
-struct RunMoments {
-    double mean, squares;
-};
-/* Numbers of agent.cuh. Where no element is missing, the bag's weights are not told: they follow from the position. */
+/* More of agent.cuh. Where no element is missing, the bag's weights are not told: they follow from the position. */
 struct MomentsWithGaps {
     WeightedMoments bag;
     unsigned long long missing;
+};
+/* Numbers of agent.cuh: the weighted mean, the sum of w (x - mean)^2. The last element of a run has the weight 1. */
+struct RunMoments {
+    double mean, squares;
+    __device__ operator MomentsWithGaps() const { return {{0, 0, mean, squares}, 0}; }
 };
 
 /* Of two runs, where the later one is the heavier: the earlier one's share in the weight of both, that times the later one's
@@ -91,11 +92,10 @@ static __device__ bool settled(const EwmCase &rule, const EwmTiles &plan, EwmDec
 }
 /* nan=decay with adjust=false: numbers never say all. */
 static __device__ EwmRestarted<WeightedMoments> state_of(const EwmRestarted<WeightedMoments> &, const EwmCase &, const FiniteRun &,
-                                                         const MomentsWithGaps &) {
+                                                         const RunMoments &) {
     return {};
 }
-static __device__ bool settled(const EwmCase &, const EwmTiles &, const EwmRestarted<WeightedMoments> &, size_t,
-                               MomentsWithGaps *) {
+static __device__ bool settled(const EwmCase &, const EwmTiles &, const EwmRestarted<WeightedMoments> &, size_t, RunMoments *) {
     return false;
 }
 
@@ -117,7 +117,7 @@ static __device__ void agent_prepare(const EwmCase &rule, const EwmTiles &plan, 
 }
 
 /* What the agent knows. */
-template <typename State> struct MomentsOfTiles {
+template <typename State, typename More> struct MomentsOfTiles {
     const EwmCase &rule;
     const EwmTiles &plan;
     const RunWeights &tiles;
@@ -132,27 +132,28 @@ template <typename State> struct MomentsOfTiles {
         share = decay * before / (decay * before + tiles.sums[run]);
         pair = tiles.sums[run] * share;
     }
+    __device__ RunMoments scan(const RunMoments &own) const { return lanes_joined(tiles, own, TILE_WARP_STEPS); }
     __device__ MomentsWithGaps scan(const MomentsWithGaps &own) const {
-        const RunMoments run = lanes_joined(tiles, {own.bag.mean, own.bag.squares}, TILE_WARP_STEPS);
-        if (!__any_sync((unsigned)ALL_LANES, own.missing > 0)) return of(run);
+        const RunMoments run = scan(RunMoments{own.bag.mean, own.bag.squares});
+        if (!__any_sync((unsigned)ALL_LANES, own.missing > 0)) return run;
         const MomentsWithGaps gapped = scan_gapped(own);
-        return gapped.missing > 0 ? gapped : of(run); /* which does not depend on the lanes above */
+        return gapped.missing > 0 ? gapped : run; /* which does not depend on the lanes above */
     }
+    __device__ RunMoments after(const RunMoments &all, const RunMoments &run) const { return joined(all, run, share, pair, decay); }
     __device__ MomentsWithGaps after(const MomentsWithGaps &all, const MomentsWithGaps &run) const {
         const unsigned long long missing = all.missing + run.missing;
-        if (missing == 0) return of(joined({all.bag.mean, all.bag.squares}, {run.bag.mean, run.bag.squares}, share, pair, decay));
+        if (missing == 0) return after(RunMoments{all.bag.mean, all.bag.squares}, RunMoments{run.bag.mean, run.bag.squares});
         const double weight = tiles.sums[threadIdx.x % WARP + 1];
         return {appended(moments_told(rule, all, before), moments_told(rule, run, weight), decay), missing};
     }
-    __device__ State state_before(const MomentsWithGaps &moments, size_t tile) const {
-        return tile == 0 ? State() : state_of(State(), rule, {tile * plan.length, 0, before, true, 0}, moments);
+    __device__ State state_before(const More &more, size_t tile) const {
+        return tile == 0 ? State() : state_of(State(), rule, {tile * plan.length, 0, before, true, 0}, more);
     }
-    __device__ bool settled(const State &state, size_t tile, MomentsWithGaps *numbers) const {
-        return ::settled(rule, plan, state, tile * plan.length, numbers);
+    __device__ bool settled(const State &state, size_t tile, More *more) const {
+        return ::settled(rule, plan, state, tile * plan.length, more);
     }
 
   private:
-    static __device__ MomentsWithGaps of(const RunMoments &run) { return {{0, 0, run.mean, run.squares}, 0}; }
     __device__ MomentsWithGaps scan_gapped(const MomentsWithGaps &own) const {
         MomentsWithGaps run = {moments_told(rule, own, tiles.sums[1]), own.missing};
         for (unsigned later = 1; later < WARP; later *= 2) {
@@ -187,9 +188,8 @@ template <unsigned ITEMS> __device__ RunMoments warps_total(const EwmCase &, con
 static __device__ bool is_ordinary(const EwmCase &rule, const RunMoments &total) {
     return rule.adjust && rule.alpha <= 0.5 && isfinite(total.mean) && isfinite(total.squares);
 }
-template <typename State>
-__device__ MomentsWithGaps tile_numbers(const State &, const EwmCase &, const FiniteRun &, const RunMoments &total) {
-    return {{0, 0, total.mean, total.squares}, 0};
+static __device__ RunMoments tile_numbers(const EwmCase &, const FiniteRun &, const RunMoments &total) {
+    return total;
 }
 
 /* What precedes a thread's elements within the tile, and all of the tile. */
@@ -237,7 +237,11 @@ static __device__ MomentsCarry moments_carry(const EwmCase &rule, const Weighted
     const bool settled = rule.adjust && is_settled(rule, bag.weight) && (!told || fabs(bag.pairs - pairs) < 0x1p-50 * pairs);
     return {bag.weight, bag.pairs, bag.mean, bag.squares, count, told, settled && count + 1 >= rule.min_periods, latest};
 }
-/* By one thread, where numbers say what precedes the tile, and where a state does. */
+/* By one thread, where numbers say what precedes the tile, where More do, and where a state does. */
+static __device__ MomentsCarry tile_carry(const EwmCase &rule, const FiniteRun &, size_t low, const RunMoments &before,
+                                          const MomentsShared &shared) {
+    return moments_carry(rule, {shared.weight_before, 0, before.mean, before.squares}, low, false, NAN);
+}
 static __device__ MomentsCarry tile_carry(const EwmCase &rule, const FiniteRun &, size_t low, const MomentsWithGaps &before,
                                           const MomentsShared &shared) {
     WeightedMoments bag = before.bag;
@@ -386,18 +390,16 @@ __device__ void write_gapped(const EwmCase &rule, T *own, const GappedMoments &i
     write_weighted<T, ITEMS>(rule, own, bag, carry.count + inner.count, told ? carry.latest : variance_of(bag));
 }
 
-template <typename State> struct KindOfVariance {
-    typedef RunMoments Total;
-    typedef MomentsWithGaps Numbers;
+template <typename State, typename MoreType> struct KindOfVariance {
+    typedef RunMoments Total, Numbers;
+    typedef MoreType More;
     typedef GappedMoments Gapped;
-    typedef MomentsOfTiles<State> Rule;
+    typedef MomentsOfTiles<State, More> Rule;
     typedef MomentsShared Shared;
     typedef MomentsInside Inside;
     typedef MomentsCarry Carry;
     enum { ITEMS_F64 = 31, THREADS_F64 = 192, ITEMS_F32 = 27, ITEMS_NARROW = 27, THREADS_F32 = 256, BLOCKS = 4 };
-    static constexpr bool GAPS = false;
+    static constexpr bool GAPS = !std::is_same_v<Numbers, More>;
 };
-template <> struct Kind<EwmDecayed<WeightedMoments>> : KindOfVariance<EwmDecayed<WeightedMoments>> {
-    static constexpr bool GAPS = true;
-};
-template <> struct Kind<EwmRestarted<WeightedMoments>> : KindOfVariance<EwmRestarted<WeightedMoments>> {};
+template <> struct Kind<EwmDecayed<WeightedMoments>> : KindOfVariance<EwmDecayed<WeightedMoments>, MomentsWithGaps> {};
+template <> struct Kind<EwmRestarted<WeightedMoments>> : KindOfVariance<EwmRestarted<WeightedMoments>, RunMoments> {};

@@ -24,7 +24,7 @@ constexpr unsigned ITEMS = sizeof(T) == 8   ? (unsigned)Kind<State>::ITEMS_F64
 template <typename T, typename State>
 constexpr unsigned THREADS = sizeof(T) == 8 ? (unsigned)Kind<State>::THREADS_F64 : (unsigned)Kind<State>::THREADS_F32;
 
-template <typename State> using Tiles = AgentTiles<typename Kind<State>::Numbers, State>;
+template <typename State> using Tiles = AgentTiles<typename Kind<State>::Numbers, typename Kind<State>::More, State>;
 
 /* What the threads of a block share. */
 template <typename State> struct EwmShared {
@@ -56,39 +56,40 @@ static __device__ __noinline__ bool tile_state_before(const EwmCase &rule, const
     *state = State();
     if (index == 0) return true;
     if (!tiles.before(index, &before)) return false;
-    *state = before.by_state ? before.state : state_of(State(), rule, finite_run(rule, low, true), before.numbers);
+    *state = before.by_state ? before.state : state_of(State(), rule, finite_run(rule, low, true), before.more);
     return true;
 }
 
 /* By one thread, apart, where it is rare: what comes into a tile where numbers do not say it. False if it has polled long. x: the
  * tile's first element. */
 template <typename T, typename State>
-static __device__ __noinline__ bool carry_by_state(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles,
-                                                   double x, EwmShared<State> *shared) {
-    State state;
+static __device__ __noinline__ bool carry_otherwise(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles,
+                                                    double x, EwmShared<State> *shared) {
+    typename Tiles<State>::Before before;
     const size_t index = tile_of_block(), low = index * plan.length;
-    if (!tile_state_before<State>(view.rule, tiles, index, low, &state)) return false;
-    shared->carry = tile_carry(view.rule, tile_run(plan, index == 0, x), low, state);
+    const FiniteRun run = tile_run(plan, index == 0, x);
+    if (!tiles.before(index, &before)) return false;
+    shared->carry = before.by_state ? tile_carry(view.rule, run, low, before.state)
+                                    : tile_carry(view.rule, run, low, before.more, shared->tile);
     return true;
 }
 
-/* A tile whose numbers say all about it publishes them, and learns what comes into it. False if it has polled long. x: the tile's
- * first element. */
-template <typename T, typename State>
+/* A tile of which Numbers or More say all publishes them, and learns what comes into it. False if it has polled long. x: the
+ * tile's first element. */
+template <typename T, typename State, typename Form>
 static __device__ __forceinline__ bool tile_exchange(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles,
-                                                     const typename Kind<State>::Numbers &numbers, double x,
-                                                     EwmShared<State> *shared) {
+                                                     const Form &total, double x, EwmShared<State> *shared) {
     const EwmCase &rule = view.rule;
     const size_t index = tile_of_block(), low = index * plan.length;
     const bool first = threadIdx.x == 0;
-    if (first) tiles.publish_numbers(index, numbers);
+    if (first) tiles.publish_total(index, total);
     if (threadIdx.x == WARP || (first && blockDim.x == WARP))
-        tiles.publish_state(index, state_of(State(), rule, tile_run(plan, index == 0, x), numbers));
+        tiles.publish_state(index, state_of(State(), rule, tile_run(plan, index == 0, x), total));
     if (first) {
         typename Kind<State>::Numbers before = {};
-        bool by_state = false, known = index == 0 || tiles.before(index, &before, &by_state);
+        bool other = false, known = index == 0 || tiles.before(index, &before, &other);
         shared->carry = tile_carry(rule, tile_run(plan, index == 0, x), low, before, shared->tile);
-        if (known && by_state) known = carry_by_state<T, State>(view, plan, tiles, x, shared);
+        if (known && other) known = carry_otherwise<T, State>(view, plan, tiles, x, shared);
         shared->known = known;
     }
     __syncthreads();
@@ -154,7 +155,7 @@ static __device__ __forceinline__ bool tile_outputs(const EwmView<T> &view, cons
     const typename Kind<State>::Inside inside = tile_totals<ITEMS<T, State>>(rule, &shared->tile, total);
     if (!is_ordinary(rule, inside.total)) return irregular_tile<T, State>(view, plan, tiles, own, shared);
     const double x = (double)wide(tile[0]);
-    const typename Kind<State>::Numbers numbers = tile_numbers(State(), rule, tile_run(plan, index == 0, x), inside.total);
+    const typename Kind<State>::Numbers numbers = tile_numbers(rule, tile_run(plan, index == 0, x), inside.total);
     if (!tile_exchange<T, State>(view, plan, tiles, numbers, x, shared)) return false;
     tile_write<T, ITEMS<T, State>>(rule, own, inside, shared->carry);
     return true;
@@ -175,7 +176,6 @@ static __device__ Total total_again(unsigned warps, const Of &of, const Lanes &l
 template <typename T, typename State>
 static __device__ __noinline__ void publish_again(const EwmView<T> &view, const EwmTiles &plan, const Tiles<State> &tiles,
                                                   size_t index, const EwmShared<State> &shared) {
-    typedef typename Kind<State>::Numbers Numbers;
     typedef typename Kind<State>::Total Total;
     const EwmCase &rule = view.rule;
     const unsigned warps = blockDim.x / WARP;
@@ -183,21 +183,21 @@ static __device__ __noinline__ void publish_again(const EwmView<T> &view, const 
     const size_t low = index * plan.length;
     const T *const x = view.x + low;
     const FiniteRun run = tile_run(plan, index == 0, (double)wide(*x));
-    const auto publish_numbers = [&](const Numbers &numbers) {
-        if (first) tiles.publish_numbers(index, numbers);
-        if (first) tiles.publish_state(index, state_of(State(), rule, run, numbers));
+    const auto publish_both = [&](const auto &total) {
+        if (first) tiles.publish_total(index, total);
+        if (first) tiles.publish_state(index, state_of(State(), rule, run, total));
     };
     const Total total = total_again<Total>(
         warps, [&](unsigned t) { return thread_total<T, ITEMS<T, State>>(rule, shared.tile, x + t * ITEMS<T, State>); },
         [&](const Total &own) { return lanes_total<ITEMS<T, State>>(rule, shared.tile, own); },
         [&](const Total &own) { return warps_total<ITEMS<T, State>>(rule, shared.tile, own); });
-    if (is_ordinary(rule, total)) return publish_numbers(tile_numbers(State(), rule, run, total));
+    if (is_ordinary(rule, total)) return publish_both(tile_numbers(rule, run, total));
     const auto scan = [](const auto &own) { return warp_scan<true>(own); };
     if constexpr (Kind<State>::GAPS) {
         const typename Kind<State>::Gapped all = total_again<typename Kind<State>::Gapped>(
             warps, [&](unsigned t) { return gapped_run<T, ITEMS<T, State>>(rule, shared.tile, x + t * ITEMS<T, State>); }, scan,
             scan);
-        if (rule.nan_decays && rule.adjust && is_ordinary(plan, all)) return publish_numbers(gapped_numbers(plan, all));
+        if (rule.nan_decays && rule.adjust && is_ordinary(plan, all)) return publish_both(gapped_numbers(plan, all));
     }
     const State all = total_again<State>(
         warps, [&](unsigned t) { return thread_state<T, State>(rule, x + t * ITEMS<T, State>, low + t * ITEMS<T, State>); }, scan,
