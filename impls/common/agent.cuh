@@ -152,9 +152,9 @@ template <typename Tiles> struct AgentChain {
             if (by_more) get(more, all);
     }
     __device__ Before before() const {
-        Before all;
+        Before all = {};
         before(&all.more, &all.by_state);
-        get(state, &all.state);
+        if (all.by_state) get(state, &all.state);
         return all;
     }
     /* By the one thread that knows what precedes the next group. */
