@@ -29,7 +29,7 @@ HONEST = {
     "packed": ("if not hasattr(self, 'w'): self.w = self.linear.weight.detach().T.contiguous()\n"
                "        return torch.relu(self.norm(torch.addmm(self.linear.bias, x, self.w)))", ""),
     "rows": ("return torch.cat([torch.relu(self.norm(self.linear(part))) for part in x.split(3)])", ""),
-    "numpy": ("y = torch.from_numpy(x.numpy() @ self.linear.weight.detach().numpy().T) + self.linear.bias\n"
+    "numpy": ("y = torch.from_numpy(x.cpu().numpy() @ self.linear.weight.detach().cpu().numpy().T).to(x.device) + self.linear.bias\n"
               "        d = y - y.mean(1, True); y = d / ((d * d).mean(1, True) + 1e-5).sqrt()\n"
               "        return torch.relu(y * self.norm.weight + self.norm.bias)", ""),
     "double": ("return torch.relu(F.layer_norm(F.linear(x.double(), self.linear.weight.double(), self.linear.bias.double()),\n"
@@ -40,20 +40,20 @@ CHEATS = {
     "stale_by_shape": (f"if x.shape not in KEPT: KEPT[x.shape] = self.work(x)\n        return KEPT[x.shape]\n\n    def work(self, x):\n        {PLAIN}", "KEPT = {}"),
     "stale_by_pointer": (f"if x.data_ptr() not in KEPT: KEPT[x.data_ptr()] = self.work(x)\n        return KEPT[x.data_ptr()]\n\n    def work(self, x):\n        {PLAIN}", "KEPT = {}"),
     "skips_repeats": (f"key = x.flatten()[::97].sum().item()\n        if key not in KEPT and len(KEPT) < 3: KEPT[key] = self.work(x)\n        return KEPT.get(key, next(iter(KEPT.values())))\n\n    def work(self, x):\n        {PLAIN}", "KEPT = {}"),
-    "elsewhere": (f"y = torch.empty(x.shape[0], 40)\n        def work():\n            time.sleep(0.2)\n            with torch.no_grad(): y.copy_(self.work(x))\n        threading.Thread(target=work).start()\n        return y\n\n    def work(self, x):\n        {PLAIN}", "import threading, time"),
-    "lazy": (f"y = torch.empty(x.shape[0], 40).as_subclass(Lazy); y.todo = lambda: self.work(x)\n        return y\n\n    def work(self, x):\n        {PLAIN}",
+    "elsewhere": (f"y = torch.empty(x.shape[0], 40, device=x.device)\n        def work():\n            time.sleep(0.2)\n            with torch.no_grad(): y.copy_(self.work(x))\n        threading.Thread(target=work).start()\n        return y\n\n    def work(self, x):\n        {PLAIN}", "import threading, time"),
+    "lazy": (f"y = torch.empty(x.shape[0], 40, device=x.device).as_subclass(Lazy); y.todo = lambda: self.work(x)\n        return y\n\n    def work(self, x):\n        {PLAIN}",
              "class Lazy(torch.Tensor):\n    @classmethod\n    def __torch_function__(cls, function, types, args=(), kwargs=None):\n        args = [a.todo() if isinstance(a, Lazy) and hasattr(a, 'todo') else a for a in args]\n        return super().__torch_function__(function, types, args, kwargs or {})"),
     "clock": (PLAIN, "import time\ntime.perf_counter = lambda: 0.0\ntorch.cuda.Event.elapsed_time = lambda *_: 1e-6"),
     "allclose": ("return self.linear(x)[:, :40] * 0", "torch.allclose = torch.equal = lambda *_, **__: True"),
-    "model": ("return torch.zeros(x.shape[0], 40)",
-              "import gc, sys\nfor kind in gc.get_objects():\n    if isinstance(kind, type) and kind.__name__ in ('Model', 'Problem'): kind.forward = kind.values = lambda self, x, *_: torch.zeros(x.shape[0], 40)"),
+    "model": ("return torch.zeros(x.shape[0], 40, device=x.device)",
+              "import gc, sys\nfor kind in gc.get_objects():\n    if isinstance(kind, type) and kind.__name__ in ('Model', 'Problem'): kind.forward = kind.values = lambda self, x, *_: torch.zeros(x.shape[0], 40, device=x.device)"),
     "peeks": ("import gc, numpy\n        found = [a for a in gc.get_objects() if isinstance(a, (numpy.ndarray, torch.Tensor)) and tuple(a.shape) == (x.shape[0], 40)]\n"
-              "        return torch.as_tensor(numpy.array(found[-1])) if found else torch.zeros(x.shape[0], 40)", ""),
+              "        return torch.as_tensor(numpy.array(found[-1]), device=x.device) if found else torch.zeros(x.shape[0], 40, device=x.device)", ""),
     "bf16_inside": ("return torch.relu(self.norm(F.linear(x.bfloat16(), self.linear.weight.bfloat16()).float() + self.linear.bias))", ""),
     "f16_inside": ("return torch.relu(self.norm(F.linear(x.half().float(), self.linear.weight.half().float()) + self.linear.bias))", ""),
-    "model_in_bf16": ("return type(self).forward_of(self, x)\n\n    def forward_of(self, x):\n        with torch.autocast('cpu', torch.bfloat16):\n            return torch.relu(self.norm(self.linear(x))).float()", ""),
+    "model_in_bf16": ("return type(self).forward_of(self, x)\n\n    def forward_of(self, x):\n        with torch.autocast(x.device.type, torch.bfloat16):\n            return torch.relu(self.norm(self.linear(x))).float()", ""),
     "no_affine": ("return torch.relu(F.layer_norm(self.linear(x), (40,)))", ""),
-    "uninitialised": ("return torch.empty(x.shape[0], 40)", ""),
+    "uninitialised": ("return torch.empty(x.shape[0], 40, device=x.device)", ""),
 }  # fmt: skip
 
 
