@@ -138,7 +138,8 @@ template <typename Tiles> struct AgentChain {
 
     __device__ void begin() {
         set(numbers, Numbers());
-        by_more = by_state = false;
+        by_more = false;
+        by_state = false;
         group = 0;
     }
     /* By all lanes, once `group` has come: what precedes it, if it has this form; else other. */
