@@ -142,7 +142,7 @@ int command_reproduce(int argc, char **argv) {
     const CliOption OPTIONS[] = {
         {"quick", NULL, CLI_FLAG, &r.quick, "some claims of every op, from one process: 2 minutes on an H200"},
         {"full", NULL, CLI_FLAG, &r.full,
-         "everything, claims from five processes, ladders from three: about an hour (default: 10, claims from three)"},
+         "everything, claims from five processes, ladders from three: some 30 minutes (default: 10, claims from three)"},
         {"budget", "TIME", CLI_DURATION, &r.options.budget_seconds, "start no row after this time, except the first"},
         {"device", "N", CLI_COUNT, &r.options.device, "CUDA device"},
         {"devices", "LIST", CLI_TEXT, &r.options.devices, "several, side by side: 0,1 or all"},
