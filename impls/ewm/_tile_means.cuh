@@ -19,8 +19,7 @@ static __device__ bool is_settled(const EwmCase &rule, double weight) {
     return fabs(weight * rule.alpha - 1) < 0x1p-50;
 }
 
-/* More of agent.cuh, where elements may be missing: what these would weigh, and how many they are. 0, to the last bit, if none is.
- */
+/* More of agent.cuh: with what missing elements would weigh, and how many they are; 0, to the last bit, if none is. */
 struct RunWithGaps {
     double sum, deficit;
     unsigned long long missing;
