@@ -29,7 +29,8 @@ def fastest(results, found):
         case = standing.headline(results, some)
         ratio = case and rivals.times_faster(some[case].library, some[case].ours)
         gains += [ratio.value] if ratio else []
-        largest += filter(None, [standing.largest(results, op)])
+        row = standing.largest(results, op)
+        largest += [row] if row else []
     # An op of small cases alone may be fastest on the CPU.
     on_gpu = [row for row in largest if r.device_of(row) == "cuda"]
     shares = [share for share in (r.share_of_limit(row, rivals.MODE) for row in on_gpu or largest) if share]

@@ -32,6 +32,11 @@ class Standing:
         return self.rows[0]
 
     @property
+    def device(self):
+        """That of ours."""
+        return self.ours and r.device_of(self.ours)
+
+    @property
     def rivals(self):
         return self.theirs("published") + self.theirs("library")
 
@@ -80,18 +85,14 @@ def latest(results, op):
     return {case: standing_of(some, published) for case, some in r.grouped(rows, lambda row: row["case"]).items()}
 
 
-def device_of_ours(row):
-    return row and r.device_of(row)
-
-
 def chosen_standing(campaigns):
     """campaigns: the standings of one case, the latest first. Those with ours on the device where it is fastest precede: a part of a campaign may have the CPU's rows alone.
     Of those that have as much rivals without ours come last."""
-    device = device_of_ours(fastest([some.ours for some in campaigns if some.ours]))
+    ours = fastest([some.ours for some in campaigns if some.ours])
 
     def compares(some):
         has_ours = some.ours is not None
-        is_there = has_ours and device_of_ours(some.ours) == device
+        is_there = has_ours and some.device == r.device_of(ours)
         return is_there, has_ours + bool(some.published_any) + bool(some.library_any), has_ours
 
     best = max(campaigns, key=compares)
@@ -140,7 +141,7 @@ def times_faster(theirs, mine):
 def pairs_of(some, published=True):
     """library -> its fastest row and our fastest, of the latest campaign that has both, ours on the same device everywhere. published: also published programs in Python."""
     found = {}
-    for other in (other for other in some.others if device_of_ours(other.ours) == device_of_ours(some.ours)):
+    for other in (other for other in some.others if other.device == some.device):
         theirs = [row for row in other.rows if published or row["variant"] not in some.programs]
         for name in {r.name_of(row) for row in theirs if r.is_library(row)} if other.ours else ():
             best = fastest([row for row in other.rows if r.name_of(row) == name])

@@ -333,13 +333,11 @@ __device__ __noinline__ AgentStop agent_groups(const Tiles tiles, Rule rule, Age
 /* By all threads of a block: publishes what precedes each tile but the first. Warp w has groups w, w + warps, ... of 32 tiles; it
  * publishes as far as their totals have appeared. False for a warp that has polled long. */
 template <typename Tiles, typename Rule> __device__ bool agent_run(const Tiles &tiles, Rule rule, AgentChain<Tiles> *chain) {
-    typedef typename Tiles::Numbers Numbers;
-    typedef typename Tiles::More More;
     AgentPlace place = {threadIdx.x / WARP, 0};
-    AgentStop stop = agent_groups<Numbers>(tiles, rule, chain, &place);
-    bool by_state = std::is_same_v<Numbers, More>; /* so was the warp's last group: the next one is likely to need states too */
+    AgentStop stop = agent_groups<typename Tiles::Numbers>(tiles, rule, chain, &place);
+    bool by_state = false; /* of the warp's last group: the next one is likely to need states too */
     while (stop == AGENT_AT_OTHER) {
-        if (!by_state) stop = agent_groups<More>(tiles, rule, chain, &place);
+        if (!by_state) stop = agent_groups<typename Tiles::More>(tiles, rule, chain, &place);
         if (stop != AGENT_AT_OTHER) break;
         if (place.group * WARP >= tiles.count - 1) return true;
         rule.at(place.group * WARP);

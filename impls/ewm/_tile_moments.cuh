@@ -237,11 +237,7 @@ static __device__ MomentsCarry moments_carry(const EwmCase &rule, const Weighted
     const bool settled = rule.adjust && is_settled(rule, bag.weight) && (!told || fabs(bag.pairs - pairs) < 0x1p-50 * pairs);
     return {bag.weight, bag.pairs, bag.mean, bag.squares, count, told, settled && count + 1 >= rule.min_periods, latest};
 }
-/* By one thread, where numbers say what precedes the tile, where More do, and where a state does. */
-static __device__ MomentsCarry tile_carry(const EwmCase &rule, const FiniteRun &, size_t low, const RunMoments &before,
-                                          const MomentsShared &shared) {
-    return moments_carry(rule, {shared.weight_before, 0, before.mean, before.squares}, low, false, NAN);
-}
+/* By one thread, where numbers or More say what precedes the tile, and where a state does. */
 static __device__ MomentsCarry tile_carry(const EwmCase &rule, const FiniteRun &, size_t low, const MomentsWithGaps &before,
                                           const MomentsShared &shared) {
     WeightedMoments bag = before.bag;
