@@ -280,7 +280,7 @@ struct Cut {
 /* Measured on compute capability 9.0; the others take the same as far as their shared memory allows. */
 struct CutTable {
     unsigned count;
-    Cut list[12];
+    Cut list[13];
 };
 constexpr bool units_leave_a_third(const CutTable &table) {
     for (unsigned i = 0; i < table.count; i++)
@@ -297,11 +297,13 @@ constexpr CutTable CUTS = {7,
                             {4201, 27, 32, 256, 2},
                             {7001, 15, 32, 256, 3}}};
 template <>
-constexpr CutTable CUTS<8, true> = {11,
+constexpr CutTable CUTS<8, true> = {13,
                                     {{6, 3, 1, 64, 24},
                                      {8, 5, 1, 64, 16},
                                      {14, 9, 1, 64, 12},
                                      {20, 13, 1, 64, 10},
+                                     {27, 9, 2, 128, 8},
+                                     {52, 13, 2, 64, 12},
                                      {81, 11, 4, 128, 7},
                                      {157, 13, 8, 128, 6},
                                      {451, 15, 16, 128, 6},
@@ -319,12 +321,13 @@ constexpr CutTable CUTS<4, false> = {7,
                                       {1501, 15, 32, 256, 4},
                                       {2001, 39, 32, 256, 3}}};
 template <>
-constexpr CutTable CUTS<4, true> = {12,
+constexpr CutTable CUTS<4, true> = {13,
                                     {{6, 3, 1, 128, 12},
                                      {8, 5, 1, 128, 8},
                                      {14, 9, 1, 128, 8},
                                      {23, 15, 1, 128, 6},
-                                     {55, 9, 4, 128, 10},
+                                     {35, 23, 1, 128, 6},
+                                     {45, 15, 2, 128, 10},
                                      {91, 15, 4, 128, 10},
                                      {139, 23, 4, 128, 6},
                                      {277, 23, 8, 128, 6},
