@@ -296,30 +296,31 @@ __device__ __noinline__ AgentStop agent_groups(const Tiles tiles, Rule rule, Age
         const size_t tile = group * WARP + lane;
         const unsigned count = agent_count(tiles, group);
         rule.at(group * WARP);
-        Form own = {}, run = {}, before = {};
-        bool ready = lane >= count, other = false, known = false, stop = false;
+        Form run = {};
+        bool known = false, stop = false;
         unsigned seen = done;
         for (unsigned polls = 0; done < count; polls++) {
             if (polls == PUBLISHED_POLLS_MAX) return AGENT_POLLED_LONG;
-            if (!ready) ready = tiles.total(tile, &own, &other);
-            const unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready);
-            const unsigned now = missing ? (unsigned)__ffs((int)missing) - 1 : (unsigned)WARP;
-            if (now > seen) {
-                seen = now < count ? now : count;
-                run = rule.scan(lane < seen && !other ? own : Form());
-                stop = __any_sync((unsigned)ALL_LANES, lane < seen && other);
+            if (seen < count) { /* what is there is read again: kept, it would cost registers that there are not */
+                Form own = {};
+                bool other = false;
+                const bool ready = lane >= count || tiles.total(tile, &own, &other);
+                const unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready);
+                const unsigned now = missing ? (unsigned)__ffs((int)missing) - 1 : (unsigned)WARP;
+                if (now > seen) {
+                    seen = now < count ? now : count;
+                    run = rule.scan(lane < seen && !other ? own : Form());
+                    stop = __any_sync((unsigned)ALL_LANES, lane < seen && other);
+                }
             }
-            if (!known && __all_sync((unsigned)ALL_LANES, chain->group == group)) {
-                bool is_other;
-                chain->before(&before, &is_other);
-                stop = is_other || stop;
-                known = true;
-            }
+            known = known || __all_sync((unsigned)ALL_LANES, chain->group == group);
+            if (!stop && (!known || seen == done)) continue;
+            Form before = {};
+            if (!stop) chain->before(&before, &stop);
             if (stop) { /* its states can be scanned before the chain is here */
                 *place = {group, done};
                 return AGENT_AT_OTHER;
             }
-            if (!known || seen == done) continue;
             __syncwarp(); /* all lanes have read the chain, before one writes it */
             const Form all = rule.after(before, run);
             if (seen == count && lane == count - 1) chain->hand_on(group + 1, all);

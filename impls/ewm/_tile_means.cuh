@@ -263,6 +263,9 @@ static __device__ double inverse_of(double weight) {
     const double miss = fma(-weight, inverse, 1.0);
     return fma(inverse, fma(miss, miss, miss), inverse);
 }
+static __device__ float inverse_of(float weight) {
+    return __fdividef(1, weight); /* the estimate, to a unit in the last place */
+}
 /* In place, for a thread's elements: outputs from the sum of the weighted elements before them. */
 template <typename T, unsigned ITEMS>
 __device__ __noinline__ void write_growing(const EwmCase &rule, T *own, double sum, double weight, unsigned long long count) {
@@ -283,7 +286,7 @@ __device__ __noinline__ void write_growing(const EwmCase &rule, T *own, double s
     }
 }
 template <typename T, unsigned ITEMS>
-__device__ void tile_write(const EwmCase &rule, T *own, const MeansInside &at, const MeanCarry &carry) {
+__device__ void tile_write(const EwmCase &rule, const MeansShared &, T *own, const MeansInside &at, const MeanCarry &carry) {
     const double sum = at.before.sum, weight = at.before.weight;
     if (!carry.settled) {
         const double inner = weights_of(rule, threadIdx.x * ITEMS);
@@ -314,7 +317,7 @@ struct GappedRun {
     __device__ void merge(const GappedRun &right) {
         sum = right.decay * sum + right.sum;
         weight = right.decay * weight + right.weight;
-        decay = affine_product(decay, right.decay);
+        decay *= right.decay;
         count += right.count;
     }
 };
@@ -323,17 +326,19 @@ template <bool UP> __device__ GappedRun shuffle(const GappedRun &run, unsigned d
 }
 template <typename T, unsigned ITEMS>
 __device__ GappedRun gapped_run(const EwmCase &rule, const MeansShared &shared, const T *own) {
-    GappedRun run;
+    const SumOf<T> decay = (SumOf<T>)rule.q; /* as in thread_total() */
+    SumOf<T> sum = 0;
+    double weight = 0;
+    unsigned count = 0;
 #pragma unroll 8
     for (unsigned k = 0; k < ITEMS; k++) {
-        const double x = (double)wide(own[k]);
+        const SumOf<T> x = wide(own[k]);
         const bool there = x == x;
-        run.sum = rule.q * run.sum + (there ? x : 0);
-        run.weight = rule.q * run.weight + (there ? 1 : 0);
-        run.count += there;
+        sum = decay * sum + (there ? x : 0);
+        weight = rule.q * weight + (there ? 1 : 0);
+        count += there;
     }
-    run.decay = shared.powers.lanes[1];
-    return run;
+    return {(double)sum, weight, shared.powers.lanes[1], count};
 }
 /* Do numbers describe the tile? Earlier weights must not underflow within it, and the subtraction of the missing weights from all
  * must lose at most three bits. */
@@ -346,19 +351,39 @@ static __device__ bool is_ordinary(const EwmTiles &plan, const GappedRun &all) {
 static __device__ RunWithGaps gapped_numbers(const EwmTiles &plan, const GappedRun &all) {
     return {all.sum, plan.weight - all.weight, plan.length - all.count};
 }
+/* In place, for a thread's elements, as tile_write() of a mean, but for the share `lacking` of the weights, those of missing
+ * elements. A missing element changes no ratio: it has the output before it. */
+template <typename T, unsigned ITEMS> __device__ void write_lacking(const EwmCase &rule, T *own, double mean, double missing) {
+    using S = SumOf<T>;
+    const S decay = (S)rule.q, share = sizeof(S) == sizeof(double) ? (S)rule.alpha : 1 - decay;
+    S y = (S)mean, lacking = (S)missing;
+#pragma unroll 8
+    for (unsigned k = 0; k < ITEMS; k++) {
+        const S x = wide(own[k]);
+        y = decay * y + (x == x ? share * x : 0);
+        lacking = decay * lacking + (x == x ? 0 : share);
+        own[k] = (T)(y * inverse_of(1 - lacking));
+    }
+}
 /* In place, for a thread's elements; inner: those of the tile before them. A missing element has the output before it. */
 template <typename T, unsigned ITEMS>
-__device__ void write_gapped(const EwmCase &rule, T *own, const GappedRun &inner, const MeanCarry &carry) {
+__device__ void write_gapped(const EwmCase &rule, const MeansShared &shared, T *own, const GappedRun &inner,
+                             const MeanCarry &carry) {
     double sum = inner.decay * (carry.settled ? carry.sum / rule.alpha : carry.sum) + inner.sum;
-    double weight = inner.decay * carry.weight + inner.weight, y = sum * inverse_of(weight);
-    if (inner.count == 0 && carry.latest == carry.latest) y = carry.latest;
+    double weight = inner.decay * carry.weight + inner.weight;
     unsigned long long count = carry.count + inner.count;
+    const double share = rule.alpha * weight;
+    if (count >= rule.min_periods && is_settled(rule, shared.weight_before) && 4 * shared.powers.lanes[1] * share > 1)
+        return write_lacking<T, ITEMS>(rule, own, rule.alpha * sum, 1 - share);
+    const double q = rule.q; /* read once: own might alias the rule */
+    double y = sum * inverse_of(weight);
+    if (inner.count == 0 && carry.latest == carry.latest) y = carry.latest;
 #pragma unroll 8
     for (unsigned k = 0; k < ITEMS; k++) {
         const double x = (double)wide(own[k]);
         const bool there = x == x;
-        sum = rule.q * sum + (there ? x : 0);
-        weight = rule.q * weight + (there ? 1 : 0);
+        sum = q * sum + (there ? x : 0);
+        weight = q * weight + (there ? 1 : 0);
         count += there;
         if (there) y = sum * inverse_of(weight);
         own[k] = (T)(count < rule.min_periods ? rule.incomplete : y);
@@ -372,7 +397,15 @@ template <typename State> struct Kind {
     typedef MeansShared Shared;
     typedef MeansInside Inside;
     typedef MeanCarry Carry;
-    enum { ITEMS_F64 = 31, THREADS_F64 = 128, ITEMS_F32 = 63, ITEMS_NARROW = 126, THREADS_F32 = 128, BLOCKS = 6 };
+    enum {
+        ITEMS_F64 = 31,
+        THREADS_F64 = 128,
+        BLOCKS_F64 = 6,
+        ITEMS_F32 = 63,
+        ITEMS_NARROW = 126,
+        THREADS_F32 = 128,
+        BLOCKS_F32 = 6
+    };
     static constexpr bool GAPS = false; /* tiles with missing elements publish More: Gapped is what their threads add up */
 };
 template <> struct Kind<EwmDecayed<WeightedSum>> : Kind<EwmPlain> {

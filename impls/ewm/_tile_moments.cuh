@@ -7,7 +7,7 @@
 #include "_tile_means.cuh"
 #include "common/square_roots.cuh"
 
-enum { MOMENTS_WARP_STEPS = 3 /* of a block of 8 warps */, ROOTS = 8 /* of a thread at once */ };
+enum { MOMENTS_WARP_STEPS = 3 /* of a block of up to 8 warps */, ROOTS = 8 /* of a thread at once */ };
 
 /* More of agent.cuh. Where no element is missing, the bag's weights are not told: they follow from the position. */
 struct MomentsWithGaps {
@@ -68,11 +68,16 @@ static __device__ WeightedMoments moments_told(const EwmCase &rule, const Moment
     if (run.missing > 0) return run.bag;
     return {weight, moments_pairs(rule, weight), run.bag.mean, run.bag.squares};
 }
-/* Two adjoining runs; decay: over the later one. */
-static __device__ WeightedMoments appended(WeightedMoments earlier, const WeightedMoments &later, double decay) {
-    earlier.scale(decay);
-    earlier.join(later);
-    return earlier;
+/* Two adjoining runs; decay: over the later one. As scale() and join() of WeightedMoments, for weights that do not underflow: no
+ * branch, no division. */
+static __device__ WeightedMoments appended(const WeightedMoments &earlier, const WeightedMoments &later, double decay) {
+    const double aged = decay * earlier.weight, weight = aged + later.weight, pair = aged * later.weight;
+    const double inverse = weight > EWM_NEGLIGIBLE ? inverse_of(weight) : 0, delta = later.mean - earlier.mean;
+    const double from_later = fma(-aged * inverse, delta, later.mean),
+                 from_earlier = fma(later.weight * inverse, delta, earlier.mean);
+    const double squares = fma(decay, earlier.squares, later.squares);
+    return {weight, fma(decay * decay, earlier.pairs, later.pairs) + pair, later.weight >= aged ? from_later : from_earlier,
+            fma(pair * inverse * delta, delta, squares)};
 }
 static __device__ EwmDecayed<WeightedMoments> state_of(const EwmDecayed<WeightedMoments> &, const EwmCase &rule,
                                                        const FiniteRun &run, const MomentsWithGaps &total) {
@@ -121,30 +126,30 @@ template <typename State, typename More> struct MomentsOfTiles {
     const EwmCase &rule;
     const EwmTiles &plan;
     const RunWeights &tiles;
-    double before, share, pair, decay; /* of what precedes the tile at(): its weight; joined with the tiles of lanes 0 .. lane */
+    double before,
+        share; /* of what precedes the tile at(): its weight; that in the weight of it and the tiles of lanes 0 .. lane */
 
     __device__ MomentsOfTiles(const EwmCase &given, const EwmTiles &given_tiles, const MomentsShared &shared)
-        : rule(given), plan(given_tiles), tiles(shared.tiles), before(0), share(0), pair(0), decay(0) {}
+        : rule(given), plan(given_tiles), tiles(shared.tiles), before(0), share(0) {}
     __device__ void at(size_t tile) {
-        const unsigned run = threadIdx.x % WARP + 1;
         before = weights_before(rule, plan, tile * plan.length);
-        decay = tiles.decays[run];
-        share = decay * before / (decay * before + tiles.sums[run]);
-        pair = tiles.sums[run] * share;
+        share = share_of_lane();
     }
     __device__ RunMoments scan(const RunMoments &own) const { return lanes_joined(tiles, own, TILE_WARP_STEPS); }
     __device__ MomentsWithGaps scan(const MomentsWithGaps &own) const {
+        MomentsWithGaps gapped = {};
+        if (__any_sync((unsigned)ALL_LANES, own.missing > 0)) gapped = scan_gapped(own);
+        if (__all_sync((unsigned)ALL_LANES, gapped.missing > 0)) return gapped;
         const RunMoments run = scan(RunMoments{own.bag.mean, own.bag.squares});
-        if (!__any_sync((unsigned)ALL_LANES, own.missing > 0)) return run;
-        const MomentsWithGaps gapped = scan_gapped(own);
         return gapped.missing > 0 ? gapped : run; /* which does not depend on the lanes above */
     }
-    __device__ RunMoments after(const RunMoments &all, const RunMoments &run) const { return joined(all, run, share, pair, decay); }
+    __device__ RunMoments after(const RunMoments &all, const RunMoments &run) const { return after_of(all, run, share); }
     __device__ MomentsWithGaps after(const MomentsWithGaps &all, const MomentsWithGaps &run) const {
         const unsigned long long missing = all.missing + run.missing;
-        if (missing == 0) return after(RunMoments{all.bag.mean, all.bag.squares}, RunMoments{run.bag.mean, run.bag.squares});
-        const double weight = tiles.sums[threadIdx.x % WARP + 1];
-        return {appended(moments_told(rule, all, before), moments_told(rule, run, weight), decay), missing};
+        if (missing == 0) return after_of({all.bag.mean, all.bag.squares}, {run.bag.mean, run.bag.squares}, share_of_lane());
+        return {
+            appended(moments_told(rule, all, before), moments_told(rule, run, tiles.sums[lane_runs()]), tiles.decays[lane_runs()]),
+            missing};
     }
     __device__ State state_before(const More &more, size_t tile) const {
         return tile == 0 ? State() : state_of(State(), rule, {tile * plan.length, 0, before, true, 0}, more);
@@ -154,6 +159,15 @@ template <typename State, typename More> struct MomentsOfTiles {
     }
 
   private:
+    static __device__ unsigned lane_runs() { return threadIdx.x % WARP + 1; }
+    /* Again where it is rare: kept, it would cost registers that there are not. */
+    __device__ double share_of_lane() const {
+        const double aged = tiles.decays[lane_runs()] * before;
+        return aged / (aged + tiles.sums[lane_runs()]);
+    }
+    __device__ RunMoments after_of(const RunMoments &all, const RunMoments &run, double its_share) const {
+        return joined(all, run, its_share, tiles.sums[lane_runs()] * its_share, tiles.decays[lane_runs()]);
+    }
     __device__ MomentsWithGaps scan_gapped(const MomentsWithGaps &own) const {
         MomentsWithGaps run = {moments_told(rule, own, tiles.sums[1]), own.missing};
         for (unsigned later = 1; later < WARP; later *= 2) {
@@ -257,10 +271,46 @@ static __device__ MomentsCarry tile_carry(const EwmCase &, const FiniteRun &, si
 static __device__ double variance_of(const WeightedMoments &bag) {
     return bag.squares * (bag.weight * inverse_of(2 * bag.pairs));
 }
-/* In place, for a thread's elements: outputs from the bag of all before them. A missing element has the output before it. */
+/* In place, for a thread's elements: outputs from the bag of all before them, whose weight stays above 2. So the weights of pairs
+ * are those of all but of each with itself, and a missing element, which changes no ratio, has the output before it. */
+template <typename T, unsigned ITEMS, bool ROOT>
+__device__ __noinline__ void write_heavy(const EwmCase &rule, T *own, const WeightedMoments &bag) {
+    const double q = rule.q; /* once: own might be an alias of the rule */
+    double weight = bag.weight, selves = bag.weight * bag.weight - 2 * bag.pairs, mean = bag.mean, squares = bag.squares;
+    const auto push = [&](double x) {
+        const double one = x == x ? 1 : 0, delta = x == x ? x - mean : 0;
+        weight = fma(q, weight, one);
+        selves = fma(q * q, selves, one);
+        const double step = inverse_of(weight) * delta;
+        mean += step;
+        squares = fma(delta, delta - step, q * squares);
+        return squares * (weight * inverse_of(fma(weight, weight, -selves)));
+    };
+    if constexpr (!ROOT) {
+#pragma unroll 8
+        for (unsigned k = 0; k < ITEMS; k++) own[k] = (T)push((double)wide(own[k]));
+    } else {
+#pragma unroll 1
+        for (unsigned begin = 0; begin < ITEMS; begin += ROOTS) {
+            double variances[ROOTS] = {};
+            SumOf<T> roots[ROOTS];
+#pragma unroll
+            for (unsigned k = 0; k < ROOTS; k++)
+                if (begin + k < ITEMS) variances[k] = push((double)wide(own[begin + k]));
+            square_roots(variances, roots);
+#pragma unroll
+            for (unsigned k = 0; k < ROOTS; k++)
+                if (begin + k < ITEMS) own[begin + k] = (T)roots[k];
+        }
+    }
+}
+/* The same of any bag; latest: the output before them. */
 template <typename T, unsigned ITEMS>
-__device__ __noinline__ void write_weighted(const EwmCase &rule, T *own, WeightedMoments bag, unsigned long long count,
-                                            double latest) {
+__device__ __noinline__ void write_any(const EwmCase &rule, T *own, WeightedMoments bag, unsigned long long count, double latest) {
+    const double q = rule.q, q2 = q * q;
+    const size_t min_periods = rule.min_periods;
+    const bool root = rule.agg == EWM_STD;
+    const T incomplete = (T)rule.incomplete;
 #pragma unroll 1
     for (unsigned begin = 0; begin < ITEMS; begin += ROOTS) {
         double variances[ROOTS];
@@ -270,24 +320,31 @@ __device__ __noinline__ void write_weighted(const EwmCase &rule, T *own, Weighte
         for (unsigned k = 0; k < ROOTS; k++) {
             const double x = begin + k < ITEMS ? (double)wide(own[begin + k]) : (double)NAN;
             const bool there = x == x;
-            const double aged = rule.q * bag.weight, weight = there ? aged + 1 : aged, share = inverse_of(weight);
+            const double aged = q * bag.weight, weight = there ? aged + 1 : aged, share = inverse_of(weight);
             const double delta = x - bag.mean, mean = aged >= 1 ? fma(share, delta, bag.mean) : fma(-aged * share, delta, x);
-            bag.pairs = rule.q * rule.q * bag.pairs + (there ? aged : 0);
-            bag.squares = rule.q * bag.squares + (there ? aged * share * delta * delta : 0);
+            bag.pairs = q2 * bag.pairs + (there ? aged : 0);
+            bag.squares = q * bag.squares + (there ? aged * share * delta * delta : 0);
             bag.weight = weight;
             if (there) bag.mean = mean, latest = variance_of(bag);
             count += there;
-            complete |= (unsigned)(count >= rule.min_periods) << k;
+            complete |= (unsigned)(count >= min_periods) << k;
             variances[k] = latest;
         }
-        if (rule.agg == EWM_STD) square_roots(variances, roots);
+        if (root) square_roots(variances, roots);
 #pragma unroll
         for (unsigned k = 0; k < ROOTS; k++) {
             if (begin + k >= ITEMS) continue;
-            const T value = rule.agg == EWM_STD ? (T)roots[k] : (T)variances[k];
-            own[begin + k] = complete >> k & 1 ? value : (T)rule.incomplete;
+            const T value = root ? (T)roots[k] : (T)variances[k];
+            own[begin + k] = complete >> k & 1 ? value : incomplete;
         }
     }
+}
+template <typename T, unsigned ITEMS>
+__device__ void write_weighted(const EwmCase &rule, const MomentsShared &shared, T *own, const WeightedMoments &bag,
+                               unsigned long long count, double latest) {
+    if (shared.lanes.decays[1] * bag.weight <= 2 || count < rule.min_periods)
+        return write_any<T, ITEMS>(rule, own, bag, count, latest);
+    rule.agg == EWM_STD ? write_heavy<T, ITEMS, true>(rule, own, bag) : write_heavy<T, ITEMS, false>(rule, own, bag);
 }
 template <typename T, unsigned ITEMS> __device__ void write_settled(const EwmCase &rule, T *own, const RunMoments &start) {
     const double scale = rule.alpha * (1 + rule.q) / (2 * rule.q), gain = rule.q * scale; /* of squares: no bias */
@@ -320,7 +377,8 @@ template <typename T, unsigned ITEMS> __device__ void write_settled(const EwmCas
     }
 }
 template <typename T, unsigned ITEMS>
-__device__ void tile_write(const EwmCase &rule, T *own, const MomentsInside &inside, const MomentsCarry &carry) {
+__device__ void tile_write(const EwmCase &rule, const MomentsShared &shared, T *own, const MomentsInside &inside,
+                           const MomentsCarry &carry) {
     const RunMoments &inner = inside.before;
     if (carry.settled) {
         RunMoments start = joined({carry.mean, carry.squares}, inner, inside.decay, inside.weight * inside.decay, inside.decay);
@@ -328,7 +386,8 @@ __device__ void tile_write(const EwmCase &rule, T *own, const MomentsInside &ins
         return write_settled<T, ITEMS>(rule, own, start);
     }
     const WeightedMoments bag = {inside.weight, moments_pairs(rule, inside.weight), inner.mean, inner.squares};
-    write_weighted<T, ITEMS>(rule, own, appended(carry.bag(rule), bag, inside.decay), carry.count + threadIdx.x * ITEMS, NAN);
+    write_weighted<T, ITEMS>(rule, shared, own, appended(carry.bag(rule), bag, inside.decay), carry.count + threadIdx.x * ITEMS,
+                             NAN);
 }
 
 /* ---- Tiles with missing elements. */
@@ -341,7 +400,7 @@ struct GappedMoments {
 
     __device__ void merge(const GappedMoments &right) {
         bag = appended(bag, right.bag, right.decay);
-        decay = affine_product(decay, right.decay);
+        decay *= right.decay;
         count += right.count;
     }
 };
@@ -380,10 +439,11 @@ static __device__ MomentsWithGaps gapped_numbers(const EwmTiles &plan, const Gap
     return {all.bag, plan.length - all.count};
 }
 template <typename T, unsigned ITEMS>
-__device__ void write_gapped(const EwmCase &rule, T *own, const GappedMoments &inner, const MomentsCarry &carry) {
+__device__ void write_gapped(const EwmCase &rule, const MomentsShared &shared, T *own, const GappedMoments &inner,
+                             const MomentsCarry &carry) {
     const WeightedMoments bag = appended(carry.bag(rule), inner.bag, inner.decay);
     const bool told = inner.count == 0 && carry.latest == carry.latest;
-    write_weighted<T, ITEMS>(rule, own, bag, carry.count + inner.count, told ? carry.latest : variance_of(bag));
+    write_weighted<T, ITEMS>(rule, shared, own, bag, carry.count + inner.count, told ? carry.latest : variance_of(bag));
 }
 
 template <typename State, typename MoreType> struct KindOfVariance {
@@ -394,7 +454,15 @@ template <typename State, typename MoreType> struct KindOfVariance {
     typedef MomentsShared Shared;
     typedef MomentsInside Inside;
     typedef MomentsCarry Carry;
-    enum { ITEMS_F64 = 31, THREADS_F64 = 192, ITEMS_F32 = 27, ITEMS_NARROW = 27, THREADS_F32 = 256, BLOCKS = 4 };
+    enum {
+        ITEMS_F64 = 31,
+        THREADS_F64 = 192,
+        BLOCKS_F64 = 4,
+        ITEMS_F32 = 27,
+        ITEMS_NARROW = 27,
+        THREADS_F32 = 192,
+        BLOCKS_F32 = 5
+    };
     static constexpr bool GAPS = !std::is_same_v<Numbers, More>;
 };
 template <> struct Kind<EwmDecayed<WeightedMoments>> : KindOfVariance<EwmDecayed<WeightedMoments>, MomentsWithGaps> {};

@@ -23,6 +23,8 @@ constexpr unsigned ITEMS = sizeof(T) == 8   ? (unsigned)Kind<State>::ITEMS_F64
                                             : (unsigned)Kind<State>::ITEMS_NARROW;
 template <typename T, typename State>
 constexpr unsigned THREADS = sizeof(T) == 8 ? (unsigned)Kind<State>::THREADS_F64 : (unsigned)Kind<State>::THREADS_F32;
+template <typename T, typename State>
+constexpr unsigned BLOCKS = sizeof(T) == 8 ? (unsigned)Kind<State>::BLOCKS_F64 : (unsigned)Kind<State>::BLOCKS_F32;
 
 template <typename State> using Tiles = AgentTiles<typename Kind<State>::Numbers, typename Kind<State>::More, State>;
 
@@ -110,7 +112,7 @@ static __device__ __noinline__ bool gapped_tile(const EwmView<T> &view, const Ew
     __syncthreads(); /* all have read it */
     if (!ordinary) return false;
     *known = tile_exchange<T, State>(view, plan, tiles, gapped_numbers(plan, all), 0, shared);
-    if (*known) write_gapped<T, ITEMS<T, State>>(view.rule, own, inner, shared->carry);
+    if (*known) write_gapped<T, ITEMS<T, State>>(view.rule, shared->tile, own, inner, shared->carry);
     return true;
 }
 
@@ -122,10 +124,6 @@ static __device__ __noinline__ bool irregular_tile(const EwmView<T> &view, const
     const EwmCase &rule = view.rule;
     const size_t index = tile_of_block(), low = index * plan.length, first = low + threadIdx.x * ITEMS<T, State>;
     State *const states = (State *)shared->states;
-    if constexpr (Kind<State>::GAPS) {
-        bool known;
-        if (rule.nan_decays && rule.adjust && gapped_tile<T, State>(view, plan, tiles, own, shared, &known)) return known;
-    }
     if (threadIdx.x == 0) tiles.publish_by_state(index); /* before the work: the agent then asks for states */
     State all;
     const State inner = block_scan_exclusive<true>(thread_state<T, State>(rule, own, first), states, &all);
@@ -153,11 +151,17 @@ static __device__ __forceinline__ bool tile_outputs(const EwmView<T> &view, cons
     T *const own = tile + threadIdx.x * ITEMS<T, State>;
     const typename Kind<State>::Total total = thread_total<T, ITEMS<T, State>>(rule, shared->tile, own);
     const typename Kind<State>::Inside inside = tile_totals<ITEMS<T, State>>(rule, &shared->tile, total);
-    if (!is_ordinary(rule, inside.total)) return irregular_tile<T, State>(view, plan, tiles, own, shared);
+    if (!is_ordinary(rule, inside.total)) {
+        if constexpr (Kind<State>::GAPS) {
+            bool known;
+            if (rule.nan_decays && rule.adjust && gapped_tile<T, State>(view, plan, tiles, own, shared, &known)) return known;
+        }
+        return irregular_tile<T, State>(view, plan, tiles, own, shared);
+    }
     const double x = (double)wide(tile[0]);
     const typename Kind<State>::Numbers numbers = tile_numbers(rule, tile_run(plan, index == 0, x), inside.total);
     if (!tile_exchange<T, State>(view, plan, tiles, numbers, x, shared)) return false;
-    tile_write<T, ITEMS<T, State>>(rule, own, inside, shared->carry);
+    tile_write<T, ITEMS<T, State>>(rule, shared->tile, own, inside, shared->carry);
     return true;
 }
 
@@ -236,7 +240,7 @@ static __device__ __noinline__ void tile_again(const EwmView<T> &view, const Ewm
 }
 
 template <typename T, typename State>
-static __global__ void __launch_bounds__(THREADS<T, State>, Kind<State>::BLOCKS)
+static __global__ void __launch_bounds__(THREADS<T, State>, BLOCKS<T, State>)
     agent_kernel(const __grid_constant__ EwmView<T> view, const __grid_constant__ EwmTiles plan,
                  const __grid_constant__ Tiles<State> tiles) {
     __shared__ EwmShared<State> shared;
@@ -262,8 +266,7 @@ static __global__ void __launch_bounds__(THREADS<T, State>, Kind<State>::BLOCKS)
 }
 
 static const ParamSpec TUNABLES[] = {
-    {"threads", "threads of a block, a multiple of 32; 0: 128 for a mean, 192 for a float64 variance, 256 for a float32 one",
-     PARAM_INT, "0", 0, 256, NULL},
+    {"threads", "threads of a block, a multiple of 32; 0: 128 for a mean, 192 for a variance", PARAM_INT, "0", 0, 192, NULL},
     {"ahead", "distance in tiles at which a block has the L2 fetch; 0: it does not", PARAM_INT, "96", 0, 4096, NULL},
     {},
 };
