@@ -100,7 +100,7 @@ KINDS = [
     ("lower precision", r"float(_sums)?$|tf32|bf16|rounding|narrow_"),
     (
         "clocks, samples, comparisons and replies forged",
-        r"clock|events|statistics|forged|compare|exit_handler|parent_calls|padded_calls|rewrites",
+        r"clock|events|statistics|forged|compare|exit_handler|parent_calls|padded_calls|rewrites|records_again",
     ),
     ("the machine's state", r"persisting|priority|sweep"),
     ("what other rows are judged by", r"writes_files|slows_library|_word$"),
@@ -117,7 +117,7 @@ NAMES = [kind for kind, _ in KINDS]
 
 # Right in their first call: the emulator, which makes one per row, has nothing to find unless the race detector sees how.
 SECOND_CALL = re.compile(
-    r"/cuda_(cheat_(replay|batch)|leaks|garbage_later|ready_flags|poison_skips|skips_|slow_events|swallowed)"
+    r"/cuda_(cheat_(replay|batch|records_again)|leaks|garbage_later|ready_flags|poison_skips|skips_|slow_events|swallowed)"
 )
 
 
