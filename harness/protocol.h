@@ -82,6 +82,7 @@
 #define KEY_KEY "key"
 #define KEY_CALLS "calls"
 #define KEY_LEFT_OUT "left_out"
+#define KEY_LONGER "longer"
 #define KEY_COLD "cold"
 #define KEY_TAKEN "taken"
 #define KEY_SHOW "show"

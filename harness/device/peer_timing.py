@@ -20,7 +20,15 @@ def structure(name, **fields):
 Flag, Size, Text, Pointer = ctypes.c_bool, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
 Numbers = ctypes.POINTER(ctypes.c_double)
 SamplePlace = structure(
-    "SamplePlace", mode=Text, index=Size, count=Size, pilot=Flag, warm=Flag, back_to_back=Flag, seconds=ctypes.c_double
+    "SamplePlace",
+    mode=Text,
+    index=Size,
+    count=Size,
+    pilot=Flag,
+    warm=Flag,
+    back_to_back=Flag,
+    longer=Flag,
+    seconds=ctypes.c_double,
 )
 BEFORE = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(SamplePlace))
 BETWEEN = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, Size, ctypes.c_bool)

@@ -21,6 +21,8 @@ static const double PILOT_HOLD_SECONDS = 0.05, PILOT_HOLD_MOST_SECONDS = 1, HOLD
 enum { PILOTS_HELD = 2 };
 /* The stamps lie about 3 us outside of the events (H200). */
 static const double STAMPS_SECONDS = 8e-6, STAMPS_AGREE = 1.02;
+/* Of these the stamps take 20 us at least, the hold's end and the host's learning of it about ten (H200). */
+static const double HOST_SECONDS = 60e-6;
 static const char CLOCK_QUEUED[] = "cuda events";
 static const char CLOCK_NOT_QUEUED[] = "cuda events, not queued ahead: the call waits for the device";
 static const char CLOCK_HOST[] = "steady clock";
@@ -64,9 +66,13 @@ static bool rewrites(const GpuSession *session) {
     return session->work->between && session->now > 1;
 }
 
-/* Also a launch that failed without run() saying so: the runtime remembers it. */
+/* Also a launch that failed without run() saying so: the runtime remembers it. The host asks, also where a variant has set that it
+ * sleeps while it waits: take_once() needs the thread's time. */
 static Status wait_for_sample(const GpuSession *session) {
-    const cudaError_t waited = cudaStreamSynchronize(session->queue.stream), launched = cudaGetLastError();
+    const cudaError_t launched = cudaGetLastError();
+    while (cudaStreamQuery(session->queue.stream) == cudaErrorNotReady) continue;
+    const cudaError_t waited = cudaStreamSynchronize(session->queue.stream);
+    (void)cudaGetLastError(); /* "not ready" */
     const cudaError_t error = waited != cudaSuccess ? waited : launched;
     if (error == cudaSuccess) return STATUS_OK;
     return status_fail(STATUS_DEVICE, "%s sample: %s (%s)", mode_name(session->mode), cudaGetErrorString(error),
@@ -129,24 +135,35 @@ static Status capture(GpuSession *session, Samples *out) {
     return STATUS_OK;
 }
 
+/* On its processor: what else runs there adds nothing. */
+static double thread_seconds() {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 static Status take_once(GpuSession *session, Sample *sample) {
     session->now = measure_fewer(session->calls);
+    const bool queued = session->queued;
     const Status enqueued = enqueue_sample(session);
-    gpu_queue_release(&session->queue); /* whatever happened: nothing may stay blocked */
+    const double begin = thread_seconds(); /* run() has returned: events and stamps can be forged by what it queued, not this */
+    gpu_queue_release(&session->queue);    /* whatever happened: nothing may stay blocked */
     if (enqueued != STATUS_OK) {
         (void)cudaStreamSynchronize(session->queue.stream);
         return enqueued;
     }
     TRY(wait_for_sample(session));
-    session->timed_out = session->queued && gpu_queue_timed_out(&session->queue);
+    const double waited = thread_seconds() - begin + (queued ? 0 : session->host_seconds);
+    session->timed_out = queued && gpu_queue_timed_out(&session->queue);
     float milliseconds = 0;
     TRY_CUDA(cudaEventElapsedTime(&milliseconds, session->begin, session->end));
     const double all = 1e-3 * static_cast<double>(milliseconds), calls = static_cast<double>(session->now);
-    if (session->queued && !session->timed_out) {
+    if (queued && !session->timed_out) {
         session->samples_queued++;
         session->samples_shared += !session->whole || gpu_queue_late(&session->queue);
         session->samples_short += gpu_queue_seconds(&session->queue) > STAMPS_AGREE * all + STAMPS_SECONDS;
     }
+    sample->place.longer = waited > STAMPS_AGREE * all + HOST_SECONDS;
     const double own = rewrites(session) ? session->between_seconds * (calls - 1) : 0;
     sample->seconds = fmax(all - own, all / 1024) / calls; /* never 0 */
     sample->between = all / calls - sample->seconds;

@@ -25,6 +25,7 @@ typedef struct SamplePlace {
     bool pilot;        /* sets the number of samples; becomes sample 0 only if its call was long */
     bool warm;         /* hot, graph, complete: the caches are to hold what a call before it left there */
     bool back_to_back; /* hot, graph: a sample may be several calls with nothing between them */
+    bool longer;       /* GPU: it took longer by the host's clock than by the events */
     double seconds;    /* of a call, once it was taken */
 } SamplePlace;
 

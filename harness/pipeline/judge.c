@@ -1,6 +1,7 @@
 #include "pipeline/evaluate.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/poison.h"
 #include "measure/measure.h"
 #include "protocol.h"
@@ -166,6 +167,8 @@ typedef struct ModeSamples {
     size_t of, asked, taken, pilots; /* samples in all, or of the present round, 0: not known yet; those begun, taken so far */
     size_t rounds[DRAW_ROUNDS_MAX];  /* where earlier rounds ended (--precision) */
     int round_count;
+    uint64_t seconds;               /* of all that were taken, hashed from a number that the worker does not know */
+    size_t longer;                  /* by the host's clock than by events */
     size_t wanted[VARIED_PER_MODE]; /* samples that are to be compared, each on a varied set of its own */
     int wanted_count;
     CheckedSample shown[CHECKED_MAX];
@@ -277,6 +280,9 @@ static Status decide_show(Timing *self, const SampleReply *taken, json_t **comma
     if (taken->mode != self->mode || taken->sample != samples->taken)
         return status_fail(STATUS_INTERNAL, "the worker took samples in another order than it said");
     if (samples->of == 0) TRY(draw_wanted(self, taken->mode, self->set < 0 && taken->of > 1 ? 1 : 0, taken->of, samples));
+    samples->seconds =
+        hash_bytes(samples->taken ? samples->seconds : self->session->draw.own, &taken->seconds, sizeof taken->seconds);
+    samples->longer += taken->longer;
     samples->taken++;
     if (self->set >= 0) TRY(check_helpers(self));
     self->show = self->set >= 0 && find_wanted(samples, taken->sample) >= 0;
@@ -334,6 +340,17 @@ static json_t *make_command(const Timing *self) {
                      KEY_PRECISION, self->precision, KEY_VARY, instance_vary(s->instance));
 }
 
+/* Each was said when it was taken, before the variant ran again; so what it says of its events cannot be changed either. */
+static Status check_seconds(const Timing *self, Mode mode, const ModeTiming *timing) {
+    const ModeSamples *samples = &self->samples[mode];
+    if (2 * samples->longer > samples->taken)
+        return status_fail(STATUS_CHECK, "%s: %zu of %zu samples are shorter by CUDA events than by the host's clock",
+                           mode_name(mode), samples->longer, samples->taken);
+    if (samples->seconds == hash_bytes(self->session->draw.own, timing->seconds, timing->count * sizeof *timing->seconds))
+        return STATUS_OK;
+    return status_fail(STATUS_CHECK, "%s: a sample that was taken was changed later", mode_name(mode));
+}
+
 /* Every sample came by here, and all that were to be compared have been. */
 static Status add_checked(const Timing *self, ModeTiming timing[MODE_COUNT]) {
     for (int m = 0; m < MODE_COUNT; m++) {
@@ -343,6 +360,7 @@ static Status add_checked(const Timing *self, ModeTiming timing[MODE_COUNT]) {
         if (timing[m].count != samples->taken || samples->shown_count != (size_t)samples->wanted_count || samples->shown_count == 0)
             return status_fail(STATUS_INTERNAL, "the worker did not show every sample of %s that was to be compared",
                                mode_name((Mode)m));
+        if (self->session->choice->entry->backend != BACKEND_PEER) TRY(check_seconds(self, (Mode)m, &timing[m]));
         timing[m].checked_count = samples->shown_count;
         memcpy(timing[m].checked, samples->shown, sizeof timing[m].checked);
     }

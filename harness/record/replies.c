@@ -39,6 +39,8 @@ SampleReply reply_sample(const json_t *reply) {
         if (!mode_parse(text_of(place, KEY_MODE), &out.mode)) out.mode = MODE_COUNT;
         out.sample = (size_t)json_integer_value(json_object_get(place, KEY_SAMPLE));
         out.of = (size_t)json_integer_value(json_object_get(place, KEY_OF));
+        out.seconds = number_of(json_object_get(place, KEY_SECONDS));
+        out.longer = json_is_true(json_object_get(place, KEY_LONGER));
     }
     return out;
 }

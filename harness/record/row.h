@@ -267,6 +267,8 @@ typedef struct SampleReply {
     enum { SAMPLE_NONE, SAMPLE_NEXT, SAMPLE_TAKEN, SAMPLE_CHECK } what; /* NONE: the reply has the times */
     Mode mode;                                                          /* MODE_COUNT: it names none */
     size_t sample, of;                                                  /* of: samples of the mode in all; 0: of a pilot */
+    double seconds;                                                     /* TAKEN: of a call; NaN: a library's worker */
+    bool longer;                                                        /* by the host's clock than by events of a GPU */
 } SampleReply;
 
 PrepareReply reply_prepare(const json_t *reply);

@@ -10,6 +10,10 @@ static const double REST_SECONDS = 0.002; /* of threads that are not OpenMP's, a
 static Status ask_parent(Worker *worker, const char *key, const SamplePlace *place, json_t **command) {
     json_t *said =
         json_pack("{s:s, s:I, s:I}", KEY_MODE, place->mode, KEY_SAMPLE, (json_int_t)place->index, KEY_OF, (json_int_t)place->count);
+    if (strcmp(key, KEY_TAKEN) == 0) { /* before a variant's code runs again */
+        json_object_set_new(said, KEY_SECONDS, json_real(place->seconds));
+        json_object_set_new(said, KEY_LONGER, json_boolean(place->longer));
+    }
     json_t *reply = json_pack("{s:b, s:o}", KEY_OK, 1, key, said);
     const bool outputs = strcmp(key, KEY_CHECK) == 0 && worker->op->sized_by_data;
     if (outputs) json_object_set_new(reply, KEY_COUNTS, outputs_counts(worker));

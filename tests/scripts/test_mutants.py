@@ -226,16 +226,41 @@ def test_ahead_of_the_hold(folder, doctor):
     expect(row["verdict"] == "fail" and "were held" in row["reason"], "it works ahead", done)
 
 
+BY_THE_HOST = "shorter by CUDA events than by the host's clock"
+FORGED = {  # how cuda_cheat_records_again does it
+    "event": "shorter by CUDA events than by the device's timer",
+    **dict.fromkeys(("stamp", "count", "waits"), BY_THE_HOST),
+    "samples": "a sample that was taken was changed later",
+}
+
+
+@needs_release
+@pytest.mark.parametrize("mode", ["cold", "hot"])
+@pytest.mark.parametrize("how", sorted(FORGED))
+def test_forged_events(folder, doctor, how, mode):
+    """Of calls of about a millisecond, where no limit is measured."""
+    if "\nok  gpu" not in doctor.stdout:
+        pytest.skip("needs a GPU")
+    out, name = folder / "forged.jsonl", f"cuda_cheat_records_again how={how}"
+    suite = f"{{op: double, axes: {{n: [3e7]}}, variants: [{name}], modes: [{mode}]}}"
+    (folder / "one.yaml").write_text(f"title: One mode.\nsuites: [{suite}]\n")
+    limits = ("--quick", "--no-ceilings", "--no-counts")
+    done = call("run", folder / "one.yaml", *limits, "--out", out, program=MUTANTS)
+    [row] = rows_of(out)
+    expect(row["verdict"] == "fail" and FORGED[how] in row["reason"], f"{name} fails: {row['reason']}", done)
+
+
 @needs_release
 def test_clocks(folder):
     """The parent times calls of the mode hot, too: only that tells here, where no limit is measured, and a preloaded library takes the protection of
     the worker's code away."""
     out = folder / "clocks.jsonl"
     environment = {**os.environ, "LD_PRELOAD": "libm.so.6"}
-    by_the_parent = ("cpu_slow_clock", "cpu_slow_clock_briefly", "cpu_cheat_rewrites_hot")
-    cold = ("cpu_cheat_rewrites_samples", "peer_cheat_rewrites_samples")
+    by_the_parent = ("cpu_slow_clock", "cpu_slow_clock_briefly")
+    rewritten = ("cpu_cheat_rewrites_samples", "cpu_cheat_rewrites_hot")
+    cold = ("peer_cheat_rewrites_samples",)
     hot = "peer_cheat_rewrites_hot_samples"
-    others = (*cold, hot, "cpu_cheat_parent_calls", "cpu_cheat_padded_calls", "cpu_cheat_knows_last")
+    others = (*rewritten, *cold, hot, "cpu_cheat_parent_calls", "cpu_cheat_padded_calls", "cpu_cheat_knows_last")
     names = ",".join(("cpu_right", *by_the_parent, *others))
     done = call(
         *("run", "double n=20011", "--variants", names, "--no-ceilings", "--out", out),
@@ -246,6 +271,8 @@ def test_clocks(folder):
     found = {row["variant"].split("/")[1]: row for row in rows_of(out)}
     for name in by_the_parent:
         expect(re.search(BY_THE_PARENT, found[name]["reason"] or ""), f"{name} fails by the parent's clock", done)
+    for name in rewritten:
+        expect("was changed later" in (found[name]["reason"] or ""), f"{name} fails, whatever else runs", done)
     for name in (*cold, hot):
         mode = "hot" if name == hot else "cold"
         seen = re.search(BY_THE_PARENT.replace("cold|hot", mode), found[name]["reason"] or "")

@@ -129,6 +129,19 @@ static void bad_replies_are_nothing(void **state) {
     }
 }
 
+/* Of a sample that was taken: as a worker in C says it, and a library's. */
+static void a_taken_sample_has_its_time(void **state) {
+    (void)state;
+    json_t *ours = parsed("{\"taken\":{\"mode\":\"hot\",\"sample\":3,\"of\":9,\"seconds\":0.25,\"longer\":true}}"),
+           *library = parsed("{\"taken\":{\"mode\":\"hot\",\"sample\":3,\"of\":9}}");
+    const SampleReply taken = reply_sample(ours), said = reply_sample(library);
+    assert_true(taken.what == SAMPLE_TAKEN && taken.mode == MODE_HOT && taken.sample == 3 && taken.of == 9);
+    assert_true(taken.seconds == 0.25 && taken.longer);
+    assert_true(isnan(said.seconds) && !said.longer);
+    json_decref(ours);
+    json_decref(library);
+}
+
 /* A row begins as failed, and a verdict takes its times away. */
 static void a_verdict_takes_times_away(void **state) {
     (void)state;
@@ -147,9 +160,10 @@ static void a_verdict_takes_times_away(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_the_same_text), cmocka_unit_test(counts_may_be_missing),
-        cmocka_unit_test(launches_are_joined),      cmocka_unit_test(times_are_the_same_text),
-        cmocka_unit_test(bad_replies_are_nothing),  cmocka_unit_test(a_verdict_takes_times_away),
+        cmocka_unit_test(counts_are_the_same_text),   cmocka_unit_test(counts_may_be_missing),
+        cmocka_unit_test(launches_are_joined),        cmocka_unit_test(times_are_the_same_text),
+        cmocka_unit_test(bad_replies_are_nothing),    cmocka_unit_test(a_taken_sample_has_its_time),
+        cmocka_unit_test(a_verdict_takes_times_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
