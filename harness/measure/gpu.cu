@@ -67,7 +67,7 @@ static bool rewrites(const GpuSession *session) {
 }
 
 /* Also a launch that failed without run() saying so: the runtime remembers it. The host asks, also where a variant has set that it
- * sleeps while it waits: take_once() needs the thread's time. */
+ * sleeps while it waits: take_once() needs the time that the thread spends. */
 static Status wait_for_sample(const GpuSession *session) {
     const cudaError_t launched = cudaGetLastError();
     while (cudaStreamQuery(session->queue.stream) == cudaErrorNotReady) continue;
@@ -135,25 +135,32 @@ static Status capture(GpuSession *session, Samples *out) {
     return STATUS_OK;
 }
 
-/* On its processor: what else runs there adds nothing. */
-static double thread_seconds() {
+/* Of the thread on its processor, so that what else runs there adds nothing; and all that passed, where that clock is coarse. */
+typedef struct HostClock {
+    double passed, spent;
+} HostClock;
+static HostClock host_clock() {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+    return {clock_seconds(), static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec)};
+}
+static double host_seconds_since(const HostClock *begin) {
+    const HostClock end = host_clock();
+    return fmin(end.passed - begin->passed, end.spent - begin->spent);
 }
 
 static Status take_once(GpuSession *session, Sample *sample) {
     session->now = measure_fewer(session->calls);
     const bool queued = session->queued;
     const Status enqueued = enqueue_sample(session);
-    const double begin = thread_seconds(); /* run() has returned: events and stamps can be forged by what it queued, not this */
-    gpu_queue_release(&session->queue);    /* whatever happened: nothing may stay blocked */
+    const HostClock begin = host_clock(); /* run() has returned: events and stamps can be forged by what it queued, not this */
+    gpu_queue_release(&session->queue);   /* whatever happened: nothing may stay blocked */
     if (enqueued != STATUS_OK) {
         (void)cudaStreamSynchronize(session->queue.stream);
         return enqueued;
     }
     TRY(wait_for_sample(session));
-    const double waited = thread_seconds() - begin + (queued ? 0 : session->host_seconds);
+    const double waited = host_seconds_since(&begin) + (queued ? 0 : session->host_seconds);
     session->timed_out = queued && gpu_queue_timed_out(&session->queue);
     float milliseconds = 0;
     TRY_CUDA(cudaEventElapsedTime(&milliseconds, session->begin, session->end));
