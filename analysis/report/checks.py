@@ -139,7 +139,6 @@ def limits(results, pairs):
             verdicts["skip"],
             f"{many(verdicts['skip'], 'row')} of {len(results.rows)} were skipped: unsupported, or too long.",
         ),
-        (verdicts["error"], f"{many(verdicts['error'], 'row')} ended in an error."),
         (emulated, f"{many(emulated, 'row')} of CUDA kernels ran in the emulator: verified, not timed."),
         (vague, f"Not judgeable in some cases, where 0 would pass: {', '.join(vague)}."),
     )

@@ -9,7 +9,7 @@ from analysis.format import details, ends, many, rate, seconds, significant, siz
 
 MOST_RUNS = 6
 SHORT = ("copy", "read", "write", "empty_launch")  # the peaks that a report names
-MOST_LINES = 16  # of the commands
+MOST_LINES = 20  # of the commands
 
 
 def runs_with_rows(results):
@@ -164,7 +164,7 @@ def commands(runs):
         if wanted or not names:
             scenarios.setdefault((verb, options), {}).update(dict.fromkeys(wanted))
     lines = [shlex.join(["./rungs", *verb, *names, *options]) for (verb, options), names in scenarios.items()]
-    return lines + ([f"# and {many(len(cases), 'single case')}"] if cases else [])
+    return lines + ([f"# {many(len(cases), 'single case')}"] if cases else [])
 
 
 def reproduce(results):

@@ -331,8 +331,8 @@ def test_commands_of_the_rows():
         .split("```")[1]
         .splitlines()[2:]
     )
-    assert block == ["./rungs run a b c --full", "./rungs run a", "# and 2 single cases"], block
-    many = results_of_runs(*((str(k), str(k), "run x", []) for k in range(9)))
+    assert block == ["./rungs run a b c --full", "./rungs run a", "# 2 single cases"], block
+    many = results_of_runs(*((str(k), str(k), "run x", []) for k in range(11)))
     assert "git" not in machine.reproduce(many) and "./rungs reproduce --full" in machine.reproduce(many)
 
 
