@@ -39,6 +39,10 @@ typedef int64_t Lanes_f64 __attribute__((vector_size(SCAN_BYTES)));
 #define SCAN_DOWN(i, s, n) ((i) + (s) < (n) ? (n) + (i) + (s) : (i))
 #define SCAN_LAST(i, s, n) ((n)-1)
 #define SCAN_FIRST(i, s, n) 0
+/* Over (a, b): the even or the odd groups of s lanes, in turn of a and of b. SELF: the lane's number. */
+#define SCAN_SELF(i, s, n) (i)
+#define SCAN_EVEN(i, s, n) ((i) & (s) ? (n) + (i) - (s) : (i))
+#define SCAN_ODD(i, s, n) ((i) & (s) ? (n) + (i) : (i) + (s))
 #define SCAN_LIST_2(F, s)                                                                                                          \
     { F(0, s, 2), F(1, s, 2) }
 #define SCAN_LIST_4(F, s)                                                                                                          \

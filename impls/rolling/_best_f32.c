@@ -9,6 +9,7 @@ typedef Lanes_f32 Lanes;
 #define VECTOR_MAX vector_max_f32
 #define VECTOR_SQRT vector_sqrt_f32
 #include "_best_long.h"
+#include "_best_moments.h"
 #include "_best_short.h"
 
 void best_short_f32(const BestJob *job) {

@@ -9,6 +9,7 @@ typedef Lanes_f64 Lanes;
 #define VECTOR_MAX vector_max_f64
 #define VECTOR_SQRT vector_sqrt_f64
 #include "_best_long.h"
+#include "_best_moments.h"
 #include "_best_short.h"
 
 void best_short_f64(const BestJob *job) {

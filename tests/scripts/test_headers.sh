@@ -39,6 +39,7 @@ declare -A parts=(
     [emulator/cuda_program_ptx.h]=emulator/cuda_program.h
     [emulator/cuda_program_math.h]=emulator/cuda_program.h
     [impls/rolling/_best_long.h]=impls/rolling/_best_f64.c
+    [impls/rolling/_best_moments.h]=impls/rolling/_best_f64.c
     [impls/rolling/_best_short.h]=impls/rolling/_best_f64.c
 )
 is_part() {
