@@ -123,9 +123,7 @@ def test_what_was_not_timed_is_said():
     failed = table_line(section(page, "Accuracy"), "cuda_thread_tile ")
     assert failed.count("**fail**") == 2, failed
     untested = section(text, "Limits of this study")
-    assert "not run" in untested and "1 row ended in an error" in untested and "ran in the emulator" in untested, (
-        untested
-    )
+    assert "not run" in untested and "ran in the emulator" in untested, untested
     for word in ("NVIDIA H200", "580.95.05", "700 W", "ECC on", "MIG off", "0123456789abcdef", "empty launch"):
         assert word in section(text, "Machine"), word
 
