@@ -301,7 +301,7 @@ __device__ __noinline__ AgentStop agent_groups(const Tiles tiles, Rule rule, Age
         unsigned seen = done;
         for (unsigned polls = 0; done < count; polls++) {
             if (polls == PUBLISHED_POLLS_MAX) return AGENT_POLLED_LONG;
-            if (seen < count) { /* what is there is read again: kept, it would cost registers that there are not */
+            if (seen < count) { /* all totals are read again at each poll: kept, they would be spilled to local memory */
                 Form own = {};
                 bool other = false;
                 const bool ready = lane >= count || tiles.total(tile, &own, &other);

@@ -126,8 +126,8 @@ template <typename State, typename More> struct MomentsOfTiles {
     const EwmCase &rule;
     const EwmTiles &plan;
     const RunWeights &tiles;
-    double before,
-        share; /* of what precedes the tile at(): its weight; that in the weight of it and the tiles of lanes 0 .. lane */
+    double before; /* the weight of what precedes the tile at() */
+    double share;  /* its share in the weight of it and of the tiles of lanes 0 .. lane */
 
     __device__ MomentsOfTiles(const EwmCase &given, const EwmTiles &given_tiles, const MomentsShared &shared)
         : rule(given), plan(given_tiles), tiles(shared.tiles), before(0), share(0) {}
@@ -160,7 +160,7 @@ template <typename State, typename More> struct MomentsOfTiles {
 
   private:
     static __device__ unsigned lane_runs() { return threadIdx.x % WARP + 1; }
-    /* Again where it is rare: kept, it would cost registers that there are not. */
+    /* Computed again where it is rarely needed: kept, it would be spilled to local memory. */
     __device__ double share_of_lane() const {
         const double aged = tiles.decays[lane_runs()] * before;
         return aged / (aged + tiles.sums[lane_runs()]);

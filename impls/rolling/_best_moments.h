@@ -45,7 +45,7 @@ typedef struct Part {
     size_t count;
 } Part;
 
-/* The mean of a part, in all lanes, as it comes out in the dtype. */
+/* The mean of a part in every lane, computed in the dtype. */
 ALWAYS_INLINE Vector part_mean(const Part *part) {
     const Vector share = (Vector){0} + (real)(1 / (double)part->count);
     Vector sum = (Vector)((Lanes)(vector_load(part->edge) * share) & part->use);
